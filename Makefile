@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 WORKERS ?= 2
 NB ?= $(wildcard book/*.ipynb book/deeper/*.ipynb)
-BRANCH ?= main
+REF ?= main
 
 # Packages are installed without their bytecode; Python writes what it imports, also where the environment says it should not.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,12 +34,12 @@ pdf: venv book   ## print the book to _build/from-the-chain-rule-to-bert.pdf (wi
 zip: book   ## the built book in one file, to be read without a network
 	@$(VENV) book/_tools/make_book.py zip
 
-lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
+lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888] [LABFLAGS=...]
 	@$(PYTHON) book/_tools/environment.py book course lab
-	@.venv/bin/jupyter lab --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
+	@.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LABFLAGS) --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
 
-address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [BRANCH=main]
-	@$(VENV) book/_tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
+address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [REF=v1.0]
+	@$(VENV) book/_tools/address.py $(if $(URL),"$(URL)" --ref "$(REF)")
 
 test:   ## the library, the notebooks, the exercises and the built book: about 13 minutes on two cores
 	@$(MAKE) --no-print-directory -j 2 venv book
@@ -79,8 +79,8 @@ lint: venv   ## style, imports, dependencies and spelling
 	@.venv/bin/lint-imports
 	@$(VENV) book/_tools/spelling.py
 
-colab: venv   ## run a chapter from the built wheel among Colab's versions
-	@$(VENV) book/_tools/colab.py
+colab: venv   ## run a chapter from the built wheel among Colab's versions [NB=book/01-chain-rule.ipynb]
+	@$(VENV) book/_tools/colab.py $(if $(filter file,$(origin NB)),book/01-chain-rule.ipynb,$(NB))
 
 binder: venv   ## take the steps of a Binder launch
 	@bash book/_tools/binder.sh

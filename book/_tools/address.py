@@ -1,6 +1,6 @@
 """The repository's address, and whose course it is, in every place that needs them.
 
-    python book/_tools/address.py https://github.com/someone/course [--branch main]     write it
+    python book/_tools/address.py https://github.com/someone/course [--ref main]        write it
     python book/_tools/address.py                                                       say it, and what does not have it
 
 _config.yml holds both: `repository`, and `author`, names with commas between them. From there the set-up cells of all
@@ -25,7 +25,7 @@ from book._tools import chapters, nb, setup_cell  # noqa: E402
 
 FOLDERS = ("book", "exercises", "solutions")
 URL = re.compile(r"https://[\w.-]+(:\d+)?(/[\w.~-]+){2,}")
-BRANCH = re.compile(r"[\w./-]+")
+REF = re.compile(r"[\w./-]+")
 
 
 def public(url: str) -> str:
@@ -36,9 +36,9 @@ def public(url: str) -> str:
     return short
 
 
-def written(text: str, url: str, branch: str) -> str:
+def written(text: str, url: str, ref: str) -> str:
     """The text of _config.yml with this address; all else, comments too, as it was."""
-    for key, value in (("url", f'"{url}"'), ("branch", branch)):
+    for key, value in (("url", f'"{url}"'), ("branch", ref)):
         text, found = re.subn(rf"(?m)(^repository:\n(?:  .*\n)*?  {key}: )[^\n]*", lambda m: m[1] + value, text)
         if found != 1:
             raise ValueError(f"_config.yml has {found} lines `  {key}:` below `repository:`; expected 1")
@@ -102,21 +102,21 @@ def stale(root: Path, write: bool = False) -> list[str]:
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description="The repository's address, in every place that needs it.")
     parser.add_argument("url", nargs="?", metavar="URL", help="such as https://github.com/someone/course")
-    parser.add_argument("--branch", default="main", metavar="NAME", help="what Colab and Binder open (main)")
+    parser.add_argument("--ref", default="main", metavar="NAME", help="the branch or tag that Colab and Binder open and install (main)")
     options = parser.parse_args(arguments)
     config = root / "_config.yml"
     if options.url:
-        if not BRANCH.fullmatch(options.branch):
-            parser.error(f"--branch is {options.branch!r}; expected the name of a branch")
+        if not REF.fullmatch(options.ref):
+            parser.error(f"--ref is {options.ref!r}; expected the name of a branch or of a tag")
         try:
-            config.write_text(written(config.read_text("utf-8"), public(options.url), options.branch), "utf-8")
+            config.write_text(written(config.read_text("utf-8"), public(options.url), options.ref), "utf-8")
         except ValueError as error:
             parser.error(str(error))
         changed = stale(root, write=True)
-        print(f"The address is {public(options.url)}, branch {options.branch}: written into _config.yml and {len(changed)} other files.")
+        print(f"The address is {public(options.url)}, branch or tag {options.ref}: written into _config.yml and {len(changed)} other files.")
         return 0
     home = setup_cell.repository(root)
-    print(f"The address is {home['url']}, branch {home.get('branch') or 'main'}." if home.get("url") else
+    print(f"The address is {home['url']}, branch or tag {home.get('branch') or 'main'}." if home.get("url") else
           "There is no address yet: no launch buttons, and the set-up cells say so on Colab.")
     if other := stale(root):
         print(f"Something else stands in {', '.join(other)}: run make address URL={home.get('url') or '...'}", file=sys.stderr)

@@ -24,18 +24,18 @@ def chapters(path: Path = LIST) -> dict[str, dict]:
 
 
 def for_readme(listed: dict[str, dict], home: dict) -> str:
-    """The chapters, with launch badges if the repository has an address on GitHub."""
+    """The chapters, with launch badges of them and of their exercises if the repository has an address on GitHub."""
     url, branch = home.get("url") or "", home.get("branch") or "main"
     place = url.removeprefix("https://github.com/").strip("/") if url.startswith("https://github.com/") else ""
-    out = ["| chapter | what you build | open |", "|---|---|---|"] if place else \
+    out = ["| chapter | what you build | open | exercises |", "|---|---|---|---|"] if place else \
         ["| chapter | what you build |", "|---|---|"]
     for c in listed.values():
         line = f"| {int(c['number'])} [{c['title']}](book/{c['notebook']}) | {c['builds']} |"
-        if place:
+        for folder in ("book", "exercises") if place else ():
             line += (f" [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
-                     f"({COLAB}/{place}/blob/{branch}/book/{c['notebook']})"
+                     f"({COLAB}/{place}/blob/{branch}/{folder}/{c['notebook']})"
                      f" [![Launch on Binder](https://mybinder.org/badge_logo.svg)]"
-                     f"({BINDER}/{place}/{branch}?urlpath=lab/tree/book/{c['notebook']}) |")
+                     f"({BINDER}/{place}/{branch}?urlpath=lab/tree/{folder}/{c['notebook']}) |")
         out.append(line)
     return "\n".join(out)
 

@@ -27,8 +27,8 @@ sys.path.insert(0, str(ROOT))
 from book._tools import nb_form, setup_cell  # noqa: E402
 
 NOTEBOOK_METADATA = {"kernelspec", "language_info", "widgets", "mystnb", "accelerator", "course"}
-CELL_METADATA = {"tags", "mystnb", "slideshow", "nbgrader", "course"}      # course: what an exercise's cell is for
-KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
+CELL_METADATA = {"tags", "mystnb", "slideshow", "nbgrader", "course", "cellView", "jupyter"}      # course: what an exercise's cell is for
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 UNSTABLE = [                                                  # words of which one must occur, pattern, what stands there instead
@@ -84,10 +84,10 @@ def put_setup_cell(nb, repository: dict) -> None:
     for i in code:
         if "setup" in nb.cells[i].metadata.get("tags", []):
             nb.cells[i].source = source
-            nb.cells[i].metadata["tags"] = list(setup_cell.TAGS)
+            nb.cells[i].metadata.update(nbformat.from_dict(setup_cell.METADATA))
             return
     if code:
-        cell = nbformat.v4.new_code_cell(source, metadata={"tags": list(setup_cell.TAGS)})
+        cell = nbformat.v4.new_code_cell(source, metadata=nbformat.from_dict(setup_cell.METADATA))
         nb.cells.insert(code[0], cell)
 
 
@@ -136,13 +136,22 @@ def _widgets(nb, stem: str) -> None:
     def renamed(value):
         return json.loads(pattern.sub(lambda match: new[match.group()], json.dumps(value)))
 
-    block["state"] = nbformat.from_dict({new[model]: renamed(kept[model]) for model in kept})
+    block["state"] = nbformat.from_dict({new[model]: whole_numbers(renamed(kept[model])) for model in kept})
     for cell in nb.cells:
         for out in cell.get("outputs", []):
             if "data" in out:
                 for mime, value in out.data.items():
                     if mime == VIEW or mime.startswith("text/"):
                         out.data[mime] = nbformat.from_dict(renamed(value))
+
+
+def whole_numbers(value):
+    """The value with 0 in the place of 0.0, as JupyterLab writes it."""
+    if isinstance(value, dict):
+        return {key: whole_numbers(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [whole_numbers(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def dumps(nb) -> str:

@@ -6,11 +6,13 @@ output that is not compared when the notebooks are tested.
 """
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import yaml
 
 TAGS = ["setup", "hide-input", "nbval-ignore-output"]
+METADATA = {"tags": TAGS, "cellView": "form", "jupyter": {"source_hidden": True}}      # folded in the book, in Colab, in JupyterLab
 
 TEXT = """\
 # Set-up: on Colab this installs the course's library; elsewhere it does nothing.
@@ -31,6 +33,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print(f"course_lib {{course_lib.__version__}} on {{device}}")"""
 
 INSTALL = '%pip install --quiet "course-lib @ git+{url}@{branch}"'
+BOOK = """
+    print("Links to pages and sections work in the built book: {site}")"""
 NO_ADDRESS = """from pathlib import Path
     wheels = sorted(map(str, Path().glob("course_lib-*.whl")))
     if not wheels:
@@ -43,7 +47,9 @@ NO_ADDRESS = """from pathlib import Path
 def text(repository: dict) -> str:
     """The source of the cell for a repository {"url": ..., "branch": ...}; an empty url is a copy without a home."""
     url, branch = repository.get("url") or "", repository.get("branch") or "main"
-    return TEXT.format(install=INSTALL.format(url=url, branch=branch) if url else NO_ADDRESS)
+    github = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+)", url)
+    book = BOOK.format(site=f"https://{github[1].lower()}.github.io/{github[2]}/") if github else ""
+    return TEXT.format(install=INSTALL.format(url=url, branch=branch) + book if url else NO_ADDRESS)
 
 
 def repository(root: Path) -> dict:

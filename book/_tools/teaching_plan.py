@@ -24,7 +24,8 @@ The minutes of a **chapter** are computed from its page: one for {reading_time.W
 lines of code that the page shows, half a
 minute for each output or figure, {reading_time.A_QUESTION} for each question, and {reading_time.A_PROOF} for each proof or interactive figure. The minutes \
 of **exercises** stand at their
-headings. **Before** lists the chapters that those of the week need. The [map](slide-map.md) leads from each slide to its sections."""
+headings. **Before** lists the chapters that those of the week need. The [map](slide-map.md) leads from each slide to its sections.
+The [page on the grader](api/grading.md) works through one week of a class, and says what to change if marks depend on exercises whose solutions are public."""
 
 
 def wanted() -> dict[Path, str]:

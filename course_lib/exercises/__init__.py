@@ -96,4 +96,4 @@ def get(exercise_id: str) -> Exercise:
         raise KeyError(f"there is no exercise {exercise_id!r}; those of chapter {own[0].chapter} are {', '.join(one.id for one in own)}")
     near = get_close_matches(str(exercise_id), EXERCISES, n=3, cutoff=0.4)
     raise KeyError(f"there is no exercise {exercise_id!r}" + (f"; did you mean {' or '.join(near)}?" if near else
-                                                             f"; the exercises are {', '.join(EXERCISES)}"))
+                                                             "; progress() lists the chapters, progress(\"gpt\") the exercises of one"))

@@ -5,6 +5,7 @@ Both ask the reference's own wrong classes the same; one whose fault is the same
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -69,7 +70,18 @@ def drawn_from(generator: torch.Generator, states: Tensor, p: Tensor, rows: int)
     def loss(learnt: Proxy) -> float:
         return float((p * (p.log() - stepwise_log_prob(learnt, states))).sum())
 
+    loss.baseline = partial(describe_independent, states, p)
     return states[torch.multinomial(p, rows, replacement=True, generator=generator)].float(), loss
+
+
+def describe_independent(states: Tensor, p: Tensor, gap: float) -> str:
+    """What a model of independent variables with the right means loses to the source, beside the `gap` of another model: a sentence
+    after a space."""
+    mean = p @ states.to(p)
+    independent = float((p * (p.log() - torch.where(states == 1, mean, 1 - mean).log().sum(1))).sum())
+    same = abs(gap - independent) < 0.05
+    return (f" Independent variables with the right means lose {independent:.3f}"
+            + (", as much as yours: your model uses no dependence between variables." if same else "."))
 
 
 @torch.no_grad()
@@ -112,5 +124,7 @@ def reaches(exercise: Exercise, name: str, points: int, data: Callable[[torch.Ge
             return Fault(f"After {method} the likelihood is NaN. Compute it from logits, and take smaller steps.")
         worse = f" Before it lost {before:.3f}: your steps lead away." if after > before + 0.01 else \
             f" {method} leaves the model as it was made." if after == before else ""
+        if hasattr(loss, "baseline"):
+            worse += loss.baseline(after)
         shows = why(run("parameters", number, None)) if why else None
         return Fault(f"After {method} your model loses {after:.3f} {than}; {gap} are allowed.{worse}", shows)

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.draws import integer
+from course_lib.exercises.remembered import with_rule
 
 Gate = tuple[int, Sequence[int], Tensor]          # factor i, variables `at`, pattern of their values
 
@@ -21,7 +22,7 @@ def conditionals_of(W: Tensor, c: Tensor, gates: Sequence[Gate] = ()) -> Callabl
             total[:, i] = total[:, i] + 1.5 * (x[:, at] == pattern).all(1)
         return total.sigmoid()
 
-    return conditionals
+    return with_rule(f"conditionals takes x of shape (B, {len(c)}), a tensor of 0 and 1.", conditionals)
 
 
 def gate(generator, i: int, at: Sequence[int]) -> Gate:

@@ -1,12 +1,29 @@
-"""Functions that exercises pass to an answer, and that every twin of the reference asks the same."""
+"""Functions that exercises hand to an answer: some remember what they returned, all say which rule a call breaks."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 import torch
 from torch import Tensor
 
-from course_lib.grading.protocol.calls import plain
+from course_lib.grading.protocol.calls import BrokenRule, describe, plain
+
+
+def with_rule(rule: str, function: Callable) -> Callable:
+    """`function`, whose calls raise BrokenRule where it fails: they say `rule`, how the statement allows it to be called, and
+    what it was called with."""
+    @wraps(function)
+    def call(*args, **named):
+        try:
+            return function(*args, **named)
+        except Exception as problem:
+            if isinstance(problem, MemoryError) or "allocate memory" in str(problem):
+                raise
+            got = ", ".join([str(arg)[:60] if isinstance(arg, int | list) else describe(arg) for arg in (*args, *named.values())])
+            raise BrokenRule(f"{rule} You passed {got or 'nothing'}.") from None
+
+    return call
 
 
 class Remembered:

@@ -1,4 +1,4 @@
-"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small case that fails, with both results.
+"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results.
 
 The case is drawn from a stream of its own, so it says nothing about the cases that count.
 """
@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import torch
@@ -18,11 +19,12 @@ from course_lib.grading.checks import Call, Check, ClassGradient, Compare, Gradi
 from course_lib.grading.protocol.calls import Outcome, describe, is_number, same
 
 COLUMNS = 80                    # of a line
-SIDE = 6                        # rows and columns of a tensor that are shown
-ROW = 18                        # entries of a list of tokens that are shown
+SIDE = 8                        # columns of a tensor that fit the screen
+ROW = 18                        # and of one of whole numbers
+ENTRIES = 80                    # of a tensor or a list that is shown
 ROUNDS = 2                      # draws of the check's cases that are searched
 PATIENCE = 2.0                  # seconds after which no further case is tried
-LINES = 3                       # of a list
+LINES = 6                       # of a list
 ANSWERS = 8                     # of a function that is shown by what it answers
 WEIGHTS = 2                     # of a class, that are shown number by number
 
@@ -44,9 +46,9 @@ def list_arguments(names: Sequence[str], args: Sequence[Any], most: int) -> list
     what = "a, of the states from start on" if what == "path" else what
     made = list(config.items()) if isinstance(config, dict) else []
     line = ", ".join([f"{name}={format_inline(value)}" for name, value in made])
-    made = [("made with", line)] if 0 < len(line) < 38 else made            # as much as `format_inline` leaves of a text
-    several = [("parameters, drawn at random", len(weights))] if weights and len(weights) > most else (weights or {}).items()
-    return [("asked for", what), *made, *several,
+    made = [("configuration", line)] if 0 < len(line) < 38 else made            # as much as `format_inline` leaves of a text
+    several = [("random parameters", len(weights))] if weights and len(weights) > most else (weights or {}).items()
+    return [("called", what), *made, *several,
             *[(names[i] if i < len(names) else f"argument {i + 1}", value) for i, value in enumerate(rest)]]
 
 
@@ -63,14 +65,6 @@ def describe_argument(name: str, value: Any) -> str:
     return f"{name}: a random generator"
 
 
-def show_counterexample(exercise, check: Check, call: Call, seed: int, counted: Sequence[Record]) -> str:
-    """The smallest of the drawn cases on which the answer fails, as text; or that none of them does."""
-    record, tried = find_counterexample(exercise, check, call, seed, counted)
-    if record is not None:
-        return "A small example:\n" + "\n".join(format_case(record, check))
-    return f"The {tried} cases drawn to be shown come out right;\nof those of seed={seed} one does not." if tried else ""
-
-
 def draw_example(exercise, seed: int) -> Record:
     """The smallest case of the exercise's first check of values, with the expected result as both results; it counts for nothing.
     Raises ValueError if the exercise has no such check, or asks for a class."""
@@ -81,25 +75,40 @@ def draw_example(exercise, seed: int) -> Record:
     return Record(args, exercise.expected(*args), Outcome("value"), exercise.argument_names(args))
 
 
-def find_counterexample(exercise, check: Check, call: Call, seed: int, counted: Sequence[Record]) -> tuple[Record | None, int]:
-    """The first wrong record, from small cases to large ones, and how many were tried. A case counts if it was drawn
-    for the verdict, and is left out."""
-    tried, until = 0, time.monotonic() + PATIENCE
+def find_counterexample(exercise, check: Check, call: Call, seed: int, counted: Sequence[Record]) -> Record | None:
+    """The smallest wrong record that can be shown whole. A case that was drawn for the verdict is left out."""
+    until = time.monotonic() + PATIENCE
     for i in range(ROUNDS):
         generator = exercise.generator(seed, f"{check.name}, shown {i}")
         for args in sorted((check.shown or check.cases)(generator), key=measure_case):
             if time.monotonic() > until:
-                return None, tried
+                return None
             if any([is_same_case(args, record.args) for record in counted]):
                 continue
             try:
                 [record] = replace(check, cases=lambda _, args=args: [args]).records(exercise, call, generator)
             except Exception:           # it stops here: nothing to compare
-                return None, 0
-            fault, tried = check.fault(record), tried + 1
-            if fault and fault.state in ("wrong_value", "wrong_gradient") and record.outcome.kind == "value":
-                return record, tried
-    return None, tried
+                return None
+            fault = check.fault(record)
+            if fault and fault.state in ("wrong_value", "wrong_gradient") and record.outcome.kind == "value" and is_whole(record, check):
+                return record
+    return None
+
+
+def is_whole(record: Record, check: Check) -> bool:
+    """Whether all numbers of a case fit the screen: an example that is cut cannot be computed by hand."""
+    shown = [value for _, value in list_arguments(record.names, record.args, WEIGHTS)]
+    return all(fits_screen(value) for value in [*shown, *select_results(record, check)])
+
+
+def fits_screen(value: Any) -> bool:
+    """Whether a value can be shown without a cut."""
+    if isinstance(value, Tensor):
+        return value.numel() <= ENTRIES and (value.ndim < 2 or value.shape[-1] <= (SIDE if value.is_floating_point() else ROW))
+    if isinstance(value, list | tuple | dict):
+        parts = [part for row in value.items() for part in row] if isinstance(value, dict) else value
+        return len(parts) <= ENTRIES and all(map(fits_screen, parts)) and len(format_inline(value)) <= (LINES - 1) * COLUMNS
+    return True
 
 
 def is_same_case(args: Sequence[Any], counted: Sequence[Any]) -> bool:
@@ -116,33 +125,40 @@ def measure_case(value: Any) -> int:
     return abs(value) if type(value) is int else 0
 
 
-def format_case(record: Record, check: Check) -> list[str]:
-    """The lines of a case: the arguments, the learner's result, the expected one."""
-    lines = [line for name, arg in list_arguments(record.names, record.args, WEIGHTS) for line in format_value(name, arg)]
-    got, right, what = record.outcome.value, record.expected, ""
+def select_results(record: Record, check: Check) -> tuple[str, Any, Any]:
+    """Of the learner's result and the expected one the first part that is wrong, after what it is called: "", "[1]", " gradient by x"."""
+    got, right = record.outcome.value, record.expected
     if isinstance(check, Gradient):
         got = record.outcome.gradients
         i = next(i for i in check.wrt if not same(got.get(i), right[i], check.rtol, check.atol))
-        got, right, what = got.get(i), right[i], f" gradient by {record.name(i)}"
-        lines.append("  Of a weighted sum of the results, with weights drawn at random:")
-    elif isinstance(right, dict) and isinstance(got, dict) and got.keys() == right.keys():
+        return f" gradient by {record.name(i)}", got.get(i), right[i]
+    if isinstance(right, dict) and isinstance(got, dict) and got.keys() == right.keys():
         name = next((name for name in right if not same(got[name], right[name], check.rtol, check.atol)), None)
         if name is not None:
             what = f" gradient by {check.argument_name(record, name)}" if isinstance(check, ClassGradient) else f"[{name!r}]"
-            got, right = got[name], right[name]
+            return what, got[name], right[name]
     elif isinstance(check, Compare) and isinstance(right, list | tuple) and len(got) == len(right):
         wrong = next((i for i, (a, b) in enumerate(zip(got, right, strict=True))
                       if not same(a, b, check.rtol, check.atol)), None)
         if wrong is not None and isinstance(right[wrong], Tensor) and isinstance(got[wrong], Tensor):
-            got, right, what = got[wrong], right[wrong], f"[{wrong}]"
+            return f"[{wrong}]", got[wrong], right[wrong]
+    return "", got, right
+
+
+def format_case(record: Record, check: Check) -> list[str]:
+    """The lines of a case: the arguments, the learner's result, the expected one."""
+    lines = [line for name, arg in list_arguments(record.names, record.args, WEIGHTS) for line in format_value(name, arg)]
+    what, got, right = select_results(record, check)
+    if isinstance(check, Gradient):
+        lines.append("  Of a weighted sum of the results, with weights drawn at random:")
     place, wrong = None, None
     if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape and got.ndim \
             and not got.is_complex():
         wrong = ~torch.isclose(got.double(), right.double(), check.rtol, check.atol, equal_nan=True)
         place = tuple(wrong.nonzero()[0].tolist()) if wrong.any() else None
     digits = choose_digits(got, right, place)
-    return [*lines, *format_value(f"yours{what}", got, place, digits, wrong),
-            *format_value(f"expected{what}", right, place, digits)]
+    return [*lines, *format_value(f"yours{what}", got, digits, wrong),
+            *format_value(f"expected{what}", right, digits)]
 
 
 def choose_digits(got: Any, right: Any, place: tuple[int, ...] | None) -> int:
@@ -154,14 +170,12 @@ def choose_digits(got: Any, right: Any, place: tuple[int, ...] | None) -> int:
     return 4
 
 
-def format_value(name: str, value: Any, place: tuple[int, ...] | None = None, digits: int = 4,
-          wrong: Tensor | None = None) -> list[str]:
-    """The lines of a value, cut to what a screen holds; around `place` where it does not fit. Entries that are
-    `wrong` carry a star."""
+def format_value(name: str, value: Any, digits: int = 4, wrong: Tensor | None = None) -> list[str]:
+    """The lines of a value. Entries that are `wrong` carry a star."""
     if is_number(value):
         return [f"  {name} = {format_number(value, digits)}"]
     if isinstance(value, Tensor):
-        return format_tensor(name, value, place, digits, wrong)
+        return format_tensor(name, value, digits, wrong)
     if isinstance(value, bool | str | list | tuple | dict | None):
         text = format_inline(value, digits)[:(LINES + 1) * COLUMNS]
         lines = textwrap.wrap(f"{name} = {text}", COLUMNS - 2, subsequent_indent="    ", break_long_words=True)
@@ -182,34 +196,21 @@ def format_rows(rows: Mapping[tuple[int, ...], Tensor], digits: int) -> list[str
             for key, row, full in zip(keys, cells, rows.values(), strict=True)]
 
 
-def format_tensor(name: str, value: Tensor, place: tuple[int, ...] | None, digits: int, wrong: Tensor | None) -> list[str]:
-    """The lines of a tensor: its rows, at most SIDE of them; one matrix of it where it has more than two axes."""
+def format_tensor(name: str, value: Tensor, digits: int, wrong: Tensor | None) -> list[str]:
+    """The lines of a tensor: a line for each row, with its index where there are more than two axes. Of a large one only the shape."""
     head = f"  {name}: {dtype_name(value)}, shape {tuple(value.shape)}"
-    if not value.numel():
+    if not value.numel() or not fits_screen(value):
         return [head]
-    place = place or (0,) * value.ndim
-    lead = place[:-2]
-    part, marks = value[lead], wrong[lead] if wrong is not None else torch.zeros_like(value[lead], dtype=torch.bool)
-    if part.ndim == 1:
-        part, marks = part[None], marks[None]
-    side = SIDE if value.ndim > 1 or value.is_floating_point() else ROW
-    rows, columns = (visible_range(size, at, side) for size, at in zip(part.shape, (0, *place)[-2:], strict=True))
-    notes = [f"at [{', '.join(map(str, lead))}]"] * bool(lead)
-    notes += [f"{what} {span.start} to {span.stop - 1}" for what, span, size in
-             zip(("rows", "columns" if value.ndim > 1 else "entries"), (rows, columns), part.shape, strict=True)
-             if len(span) < size]
-    numbers, stars = part[rows.start:rows.stop, columns.start:columns.stop].tolist(), marks.tolist()
-    cells = [[(format_number(number, digits), "*" if stars[i][j] else " ") for j, number in zip(columns, row, strict=True)]
-             for i, row in zip(rows, numbers, strict=True)]
-    width = max([len(text) for row in cells for text, _ in row]) + 1
-    lines = ["    " + "".join([f"{text:>{width}}{star}" for text, star in row]).rstrip() for row in cells]
-    return [cut(head + (f"; {', '.join(notes)}" if notes else "")), *map(cut, lines)]
-
-
-def visible_range(size: int, at: int, side: int) -> range:
-    """At most `side` positions of an axis, `at` among them."""
-    start = max(0, min(at - side // 2, size - side))
-    return range(start, min(size, start + side))
+    width = SIDE if value.is_floating_point() else ROW
+    rows = value.split(width) if value.ndim == 1 else value.reshape(-1, value.shape[-1])
+    marks = torch.zeros_like(value, dtype=torch.bool) if wrong is None else wrong
+    marks = marks.split(width) if value.ndim == 1 else marks.reshape(-1, value.shape[-1])
+    cells = [[format_number(number, digits) + ("*" if mark else " ") for number, mark in zip(row.tolist(), stars.tolist(), strict=True)]
+             for row, stars in zip(rows, marks, strict=True)]
+    width = max(len(text) for row in cells for text in row) + 1
+    labels = [f"{list(index)}" for index in product(*map(range, value.shape[:-1]))] if value.ndim > 2 else [""] * len(cells)
+    return [head, *[cut("    " + label + "".join([f"{text:>{width}}" for text in row]).rstrip())
+                    for label, row in zip(labels, cells, strict=True)]]
 
 
 def format_number(value: Any, digits: int = 4) -> str:
@@ -222,7 +223,7 @@ def format_number(value: Any, digits: int = 4) -> str:
 
 def format_inline(value: Any, digits: int = 4) -> str:
     """A plain value in one line of ASCII; a long text or tensor is cut or described."""
-    if isinstance(value, Tensor) and value.numel() > SIDE:
+    if isinstance(value, Tensor) and value.numel() > ENTRIES:
         return f"tensor of shape {tuple(value.shape)}"
     if isinstance(value, Tensor):
         return format_inline(value.tolist(), digits)

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from itertools import combinations
 from typing import Any
 
@@ -31,15 +31,45 @@ Names = tuple[str, ...]
 # Misconceptions
 
 def find_misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> Names:
-    """The names that explain the failed `records`: none, one, or a pair that acts together."""
+    """The names that explain the failed `records`: none, one, or a pair that acts together. Of pairs that cannot be told apart, only
+    what they have in common."""
     names = select_fitting(exercise, check, records, [(name,) for name in exercise.misconceptions], call, seed)
     if names is None and isinstance(check, Compare):
-        names = select_fitting(exercise, check, records, candidate_pairs(exercise, check, records), call, seed)
+        names = select_fitting(exercise, check, records, combinable_pairs(exercise), call, seed)
     return names or ()
 
 
+def combinable_pairs(exercise) -> list[Names]:
+    """The pairs of misconceptions that replace different steps."""
+    return [pair for pair in combinations(exercise.misconceptions, 2)
+            if exercise.replacements[pair[0]][0] is not exercise.replacements[pair[1]][0]]
+
+
+def explain_part(exercise, check: Check, records: list[Record], call: Call, seed: int) -> tuple[str, Names]:
+    """Of a result with several parts, the first wrong one that misconceptions explain, and their names; ("", ()) if there is none."""
+    right = records[0].expected
+    keys = range(len(right)) if isinstance(right, tuple) else right if isinstance(right, dict) else ()
+    for key in keys:
+        def call_part(args, key=key):
+            outcome = call(args)
+            return replace(outcome, value=outcome.value[key]) if outcome.kind == "value" else outcome
+
+        try:
+            parts = [replace(record, expected=record.expected[key], outcome=replace(record.outcome, value=record.outcome.value[key]))
+                     for record in records]
+            if not any(map(check.fault, parts)):
+                continue
+            function = wraps(exercise.function)(lambda *args, key=key: exercise.function(*args)[key])
+            names = find_misconceptions(replace(exercise, function=function, checks=[check]), check, parts, call_part, seed)
+        except (LookupError, TypeError):
+            continue
+        if names:
+            return f"[{key!r}]", names
+    return "", ()
+
+
 def select_fitting(exercise, check: Check, records: list[Record], candidates: list[Names], call: Call, seed: int) -> Names | None:
-    """The one candidate that fits `records` and, if several do, fresh ones; () if several still do; None if none does."""
+    """What all candidates that fit `records`, and then fresh ones, have in common; None if none fits `records`."""
     kinds = [check.fault_kind(record) for record in records]
     fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs)]
     if not fitting:
@@ -54,7 +84,8 @@ def select_fitting(exercise, check: Check, records: list[Record], candidates: li
             return ()
         kinds = [check.fault_kind(record) for record in fresh]
         fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, kinds, bugs, wrong=False)]
-    return fitting[0] if len(fitting) == 1 else ()
+    sentences = [{exercise.misconceptions[name] for name in bugs} for bugs in fitting]
+    return tuple([name for name in fitting[0] if all(exercise.misconceptions[name] in said for said in sentences)] if fitting else ())
 
 
 def fits(exercise, check: Check, records: list[Record], kinds: list[tuple[str, str] | None], bugs: Names, wrong: bool = True) -> bool:
@@ -145,26 +176,6 @@ def is_refuted(exercise, failed: Check, bugs: Names, call: Call, seed: int) -> b
     return False
 
 
-def candidate_pairs(exercise, check: Check, records: list[Record]) -> list[tuple[str, str]]:
-    """The pairs of misconceptions that may act together in the first wrong record: the result is that of one of them and the other
-    changes nothing there, or it differs from the right one by what both change, as a sum or as a factor."""
-    record = next(record for record in records if check.fault_kind(record))
-    values = {name: outcome_with(exercise, check, record, (name,)).value for name in exercise.misconceptions}
-    idle = {name for name, value in values.items() if same(value, record.expected, check.rtol, check.atol)}
-    equal = {name for name, value in values.items() if same(value, record.outcome.value, check.rtol, check.atol)}
-    pairs = [(one, two) for one, two in combinations(values, 2) if one in equal and two in idle or two in equal and one in idle]
-    got, right = flatten_numbers(record.outcome.value), flatten_numbers(record.expected)
-    if got is None or right is None or got.shape != right.shape:
-        return pairs
-    rows = {name: row for name, value in values.items()
-            if name not in idle and (row := flatten_numbers(value)) is not None and row.shape == right.shape}
-    close = partial(torch.allclose, rtol=check.rtol, equal_nan=True)
-    for one, two in combinations(rows, 2):
-        if close(got - rows[one], rows[two] - right, atol=10 * check.atol) or close(got * right, rows[one] * rows[two], atol=check.atol):
-            pairs.append((one, two))
-    return pairs
-
-
 # Dependence
 
 def try_call(call: Call, args: Sequence[Any]) -> Outcome | None:
@@ -181,8 +192,8 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
     outcome = try_call(call, record.args)
     if outcome is None or same(outcome.value, record.outcome.value, check.rtol, check.atol):
         return None
-    return ("Two calls with the same arguments give different results: something is drawn at random that should come from the "
-            "arguments, or is kept from call to call.")
+    return ("Two calls with the same arguments give different results: your function samples by itself where it should use "
+            "its arguments, or it keeps something from call to call. Dropout does so too, unless model.eval() turns it off.")
 
 
 def describe_ignored_argument(exercise, call: Call, check: Check, record: Record) -> str | None:

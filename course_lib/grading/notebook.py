@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from types import CodeType, FunctionType, ModuleType
@@ -24,7 +25,7 @@ from course_lib.exercises import get
 from course_lib.grading import progress_file
 from course_lib.grading.counterexample import draw_example
 from course_lib.grading.exercise import Exercise, Hint
-from course_lib.grading.progress_file import WIDTH
+from course_lib.grading.progress_file import WIDTH, one_line
 from course_lib.grading.protocol.allowlist import is_allowed
 from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise
 from course_lib.grading.protocol.models import ModelServer
@@ -43,12 +44,14 @@ QUESTION = re.compile(r"(to )?(what|where|which|how)\b", re.I)                # 
 ARTICLE = re.compile(r"(the|an?|from)\b", re.I)                               # begins a noun or a clause; a clause has a verb
 VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays"
                   r"|stops)\b")
+PRINTED = 20                    # lines that a function may print during a check
 MOST = 1000                     # functions that are searched for uses of the library
 
 _given: dict[str, list[int]] = {}          # the hints of each exercise that were given
 _last: dict[str, Report] = {}              # the report of its last check
 
 
+@one_line
 def check(answer: str | Callable, seed: int | None = None) -> None:
     """Grade your answer, print the result, and store it for `progress`.
 
@@ -58,16 +61,20 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     if callable(answer):
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
-        name, fn = answer, find_in_callers(answer, sys._getframe(1))
+        name, fn = answer, find_in_callers(answer, sys._getframe(2))
     exercise, stale = get(name), describe_stale_cell(name)
     if fn is None:
-        message = stale or f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(1))}"
+        message = stale or f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(2))}"
         print(wrap(Report(name, "missing", 0, exercise.possible, message=message)))
         return
     if stale:
         print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
-    _last[name] = evaluate(name, fn, seed)
-    print(wrap(_last[name]))
+    with quiet():
+        _last[name] = evaluate(name, fn, seed)
+    if _last[name].state in ("right", "not_attempted"):
+        print(wrap(_last[name]))
+    else:
+        progress_file.display(wrap(_last[name]), _last[name]._repr_html_)
     try:
         record = progress_file.record(_last[name])
     except (OSError, ValueError) as problem:
@@ -77,6 +84,34 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         print("next_exercise() says what is worth doing next.")
     elif record and record["tries"] >= progress_file.STUCK:
         print("next_exercise() suggests another exercise for now.")
+
+
+class FirstLines:
+    """A stream of which only the first lines are written."""
+
+    def __init__(self, stream):
+        self.stream, self.lines = stream, 0
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines(keepends=True):
+            if self.lines < PRINTED:
+                self.stream.write(line)
+            self.lines += line.endswith("\n")
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextlib.contextmanager
+def quiet():
+    """In the block, of what is printed the first lines are kept, and of warnings those that are about the learner's own lines."""
+    stream = FirstLines(sys.stdout)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(stream):
+        warnings.filterwarnings("ignore", module=r"course_lib\.")
+        yield
+    if stream.lines > PRINTED:
+        print(f"(your function printed {stream.lines} lines; the first {PRINTED} are shown)")
 
 
 def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
@@ -111,6 +146,7 @@ class Case(NamedTuple):
     expected: Any
 
 
+@one_line
 def case(exercise_id: str, seed: int = 0) -> Case:
     """An example of an exercise, to step through: `attention(*case("attention").arguments.values())`.
 
@@ -149,6 +185,7 @@ def wrap(report: Report) -> str:
     return "\n".join([part for part in parts if part])
 
 
+@one_line
 def solution(exercise_id: str) -> None:
     """Print the model solution and the reason for it."""
     get(exercise_id)
@@ -158,6 +195,7 @@ def solution(exercise_id: str) -> None:
 
 # Hints
 
+@one_line
 def hint(exercise_id: str, number: int | None = None) -> None:
     """Print the hint that fits the result of the last check, then the others one by one; or the one with this `number`
     (from 1)."""

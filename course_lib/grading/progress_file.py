@@ -1,17 +1,19 @@
 """What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, and a record of each exercise that
 `check` writes and `progress` and `next_exercise` read.
 
-Nothing leaves the machine. Delete the file to forget it all; set COURSE_PROGRESS=off to store nothing.
+Nothing leaves the machine. Delete the file to forget it all. The environment variable COURSE_PROGRESS names another folder for it;
+"off" stores nothing.
 """
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, wraps
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,28 @@ LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items
 Record = dict[str, Any]
 
 
+# What a notebook calls
+
+def one_line(function: Callable) -> Callable:
+    """Decorate what a notebook calls: a wrong argument or an interrupt is one line there, not a traceback."""
+    @wraps(function)
+    def call(*args, **named):
+        try:
+            inspect.signature(function).bind(*args, **named)
+            return function(*args, **named)
+        except (KeyError, KeyboardInterrupt, TypeError, ValueError) as problem:
+            trace = problem.__traceback__
+            while trace.tb_next is not None:
+                trace = trace.tb_next
+            of_use = trace.tb_frame.f_globals["__name__"] in (inspect.__name__, __name__, get.__module__, function.__module__)
+            if not in_notebook() or not (of_use or isinstance(problem, KeyboardInterrupt)):
+                raise
+            print(textwrap.fill(f"{function.__name__}: {problem.args[0]}" if problem.args else
+                                f"{function.__name__} was interrupted; nothing was stored.", WIDTH))
+
+    return call
+
+
 # The file
 
 def enabled() -> bool:
@@ -43,10 +67,31 @@ def enabled() -> bool:
     return os.environ.get("COURSE_PROGRESS", "").lower() != "off" and not {"PYTEST_CURRENT_TEST", "PYTEST_VERSION"} & {*os.environ}
 
 
+def path_in(folder: Path | str = ".") -> Path:
+    """The file of a folder; COURSE_PROGRESS may name the folder that stands for ".". Raises TypeError for what is not a path."""
+    if not isinstance(folder, Path | str):
+        raise TypeError(f"folder is {folder!r}; expected the path of a folder")
+    place = os.environ.get("COURSE_PROGRESS", "")
+    return Path(place if folder == "." and place.lower() not in ("", "off") else folder) / FILE
+
+
+def describe_place(folder: Path | str) -> str:
+    """Where progress is stored, and on Colab how it is kept."""
+    if not enabled():
+        return "Nothing is stored here (COURSE_PROGRESS is off)."
+    path = path_in(folder).resolve()
+    text = f"Stored in {path}."
+    if "google.colab" in sys.modules and "drive" not in path.parts:
+        text += (" Colab deletes this file with the machine.\nTo keep it, run these two lines at the beginning of each session:\n"
+                 '    from google.colab import drive; drive.mount("/content/drive")\n'
+                 "    %env COURSE_PROGRESS=/content/drive/MyDrive")
+    return text
+
+
 def read(folder: Path | str = ".") -> dict[str, Any]:
     """The content of this folder's file; an empty dict if it has none. Raises ValueError, with the file's name, for a file that
     cannot be read, which is never overwritten."""
-    path = Path(folder) / FILE
+    path = path_in(folder)
     if not path.exists():
         return {}
     try:
@@ -70,8 +115,8 @@ def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path
     """
     if not enabled():
         return
-    path = Path(folder) / FILE
-    with FileLock(f"{path}.lock", timeout=WAIT):
+    path = path_in(folder)
+    with FileLock(path.with_name(f".{FILE}.lock"), timeout=WAIT):
         content = read(folder)
         part = content.setdefault(section, {})
         if not isinstance(part, dict):
@@ -135,6 +180,7 @@ def status(exercise: Exercise, record: Record) -> str:
 
 # Progress
 
+@one_line
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
     and what the last check said; or, for one chapter, all of its exercises. A notebook gets the latter as a table.
@@ -145,8 +191,9 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
     records = all_records(folder)
     if chapter is None:
         tried = [exercise for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
-        text = [*overview(records), *([""] if tried else []), *(describe(exercise, records[exercise.id]) for exercise in tried)]
-        rows = escape("\n".join(overview(records)))
+        place = describe_place(folder)
+        text = [*overview(records), *([""] if tried else []), *(describe(exercise, records[exercise.id]) for exercise in tried), "", place]
+        rows = escape("\n".join([*overview(records), "", place]))
         display("\n".join(text), lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
         return
     chosen = of_chapter(chapter_slug(chapter))
@@ -231,6 +278,7 @@ def prerequisites(chapter: str) -> frozenset[str]:
     return frozenset(needs).union(*map(prerequisites, needs))
 
 
+@one_line
 def next_exercise(folder: Path | str = ".") -> None:
     """Print which exercise is worth doing now, and why.
 

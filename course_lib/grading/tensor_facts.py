@@ -30,7 +30,7 @@ def describe_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) ->
     if a.numel() == 1:
         return next(find_nonfinite(a, b), "") or describe_number(a.item(), b.item())
     facts = chain(find_nonfinite(a, b), find_constant(a, b), find_order(a, b, equal), find_factor(a, b, equal), find_limits(a, b, equal),
-                  find_places(close), find_row_factors(a, b, equal), find_side(a, b, close))
+                  find_epsilon(a, b, equal), find_places(close), find_row_factors(a, b, equal), find_side(a, b, close))
     return next(facts, "") or describe_first_difference(close, a > b)
 
 
@@ -165,10 +165,17 @@ def find_limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
             yield f"{int(outside.sum())} of {a.numel()} of your values are {name}."
 
 
+def find_epsilon(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """A small number that is added inside a logarithm: seen where the right probability is far smaller."""
+    small = float(a.flatten()[b.argmin()].exp() - b.min().exp())
+    if (b <= 0).all() and 0 < small < 1e-3 and equal(a, (b.exp() + small).log()):
+        yield f"Your values are those of ln(p + {small:.1g}). That number decides the result where p is smaller than it."
+
+
 def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
     """NaN and infinities that should not be there, and those that are missing."""
     if not b.isnan().any() and a.isnan().any():
-        yield f"{describe_count(a.isnan(), 'NaN')}: look for log(0), 0 times infinity, or infinity minus infinity."
+        yield f"{describe_count(a.isnan(), 'NaN')}: look for log(0), 0 times infinity, infinity minus infinity, or infinity divided by infinity."
     for sign, words, why in ((1, "infinite", "an overflowing exp, or a division by 0"),
                              (-1, "minus infinity", "log(0), or exponentials that have all become 0")):
         is_inf, should = a == sign * math.inf, b == sign * math.inf

@@ -6,15 +6,22 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from html import escape
 
-from course_lib.grading.checks import Compare, Fault, Property, Stop
-from course_lib.grading.counterexample import PATIENCE, describe_arguments, show_counterexample
-from course_lib.grading.diagnosis import describe_ignored_argument, describe_nondeterminism, find_misconceptions
+from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
+from course_lib.grading.counterexample import PATIENCE, describe_arguments, find_counterexample, format_case
+from course_lib.grading.diagnosis import (
+    describe_ignored_argument,
+    describe_nondeterminism,
+    explain_part,
+    find_misconceptions,
+)
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
 from course_lib.grading.protocol.calls import Outcome, describe, plain
 
+EXAMPLE = "A small example:"
 NOT_DATA = "it returned "       # begins the detail of a value that is not plain data
 WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
@@ -29,11 +36,13 @@ WHY = {
 
 # Report
 
-NO_INPUTS = ("not_attempted", "missing", "forbidden", "unreadable", "not_graded", "right")
+NO_INPUTS = ("not_attempted", "missing", "not_submitted", "no_notebook", "forbidden", "unreadable", "not_graded", "right")
 
 STATES = {
     "not_attempted": "not attempted yet",
     "missing": "no such function",
+    "not_submitted": "not submitted",
+    "no_notebook": "no notebook in the submission",
     "error": "stopped with an error",
     "timeout": "took too long",
     "memory": "needed too much memory",
@@ -41,7 +50,7 @@ STATES = {
     "wrong_value": "wrong value",
     "wrong_gradient": "right values, wrong gradient",
     "changed_arguments": "an argument is changed",
-    "forbidden": "uses what is to be written",
+    "forbidden": "uses a forbidden function",
     "unreadable": "could not be read",
     "not_graded": "not graded: the grader stopped",
     "right": "right",
@@ -110,6 +119,18 @@ class Report:
             return ""
         return f'(the same inputs again: check("{self.exercise}", seed={self.seed}))'
 
+    def _repr_html_(self) -> str:
+        """The same for a notebook: the state in color and in words, the message, and the example folded."""
+        color = {"right": "#1a6b34", "not_attempted": "#555", "missing": "#555"}.get(self.state, "#a32116")
+        checks = "" if self.state == "not_attempted" else " · ".join(line.strip() for line in self.head.splitlines()[1:])
+        first, _, rest = self.shown.partition("\n")
+        shown = f"<details><summary>{escape(first)}</summary><pre>{escape(rest)}</pre></details>" if first == EXAMPLE else \
+            f"<pre>{escape(self.shown)}</pre>"
+        parts = [f'<b>{escape(self.exercise)}</b> <b style="background:{color};color:#fff;padding:0 .4em">{STATES[self.state]}</b> '
+                 f"<b>{self.earned} of {self.possible} points</b>", escape(checks), escape(self.message),
+                 shown if self.shown else "", f"<small>{escape(self.again)}</small>" if self.again else ""]
+        return "".join(f"<div>{part}</div>" for part in parts if part)
+
     def to_dict(self) -> dict:
         """As plain data; `from_dict` gives the report back."""
         return asdict(self)
@@ -127,11 +148,26 @@ def describe_outcome(check: CheckResult) -> str:
 
 # Verdict
 
+class Timed:
+    """A call, and the seconds that the longest has taken."""
+
+    def __init__(self, call: Callable[..., Outcome]):
+        self.call, self.seconds = call, 0.0
+
+    def __call__(self, *args, **named) -> Outcome:
+        began = time.monotonic()
+        try:
+            return self.call(*args, **named)
+        finally:
+            self.seconds = max(self.seconds, time.monotonic() - began)
+
+
 def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:
     """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason. An answer that reaches a
     function which the exercise forbids earns nothing, whatever was right before."""
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     results: list[CheckResult] = []
+    call = Timed(call)
     for check in exercise.checks:
         began, generator = time.monotonic(), exercise.generator(seed, check.name)
         try:
@@ -157,9 +193,15 @@ def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = N
         if fault and not explain:
             return make_report(exercise, results, seed, fault)
         if fault:
-            slow = time.monotonic() - began > PATIENCE
-            return make_report(exercise, results, seed, name_misconception(exercise, check, records, fault, call, seed),
-                             "" if slow else show_failure(exercise, check, records, fault, call, seed))
+            example = None
+            if fault.state in ("wrong_value", "wrong_gradient") and records and time.monotonic() - began <= PATIENCE:
+                example = find_counterexample(exercise, check, call, seed, records)
+            shown = show_failure(exercise, check, records, fault, example)
+            fault = name_misconception(exercise, check, records, fault, call, seed, example)
+            if exercise.kind == "train" and fault.state == "wrong_value" and not fault.misconception:
+                used = f" Your function used {call.seconds:.1f} of its {exercise.deadline:g} seconds."
+                fault = Fault(fault.message + used, None, fault.state)
+            return make_report(exercise, results, seed, fault, shown)
     return make_report(exercise, results, seed, None)
 
 
@@ -196,33 +238,35 @@ def describe_stop(exercise: Exercise, stop: Stop) -> str:
     return "\n".join(lines)
 
 
-def show_failure(exercise: Exercise, check, records, fault: Fault, call, seed: int) -> str:
-    """For a wrong value or gradient a case that fails; for a wrong shape what the function was called with."""
-    if isinstance(check, Property):
-        return ""
-    if fault.state in ("wrong_value", "wrong_gradient"):
-        return show_counterexample(exercise, check, call, seed, records)
-    if fault.state == "wrong_shape":
+def show_failure(exercise: Exercise, check, records, fault: Fault, example: Record | None) -> str:
+    """The example of a wrong value or gradient; for a wrong shape what the function was called with."""
+    if example is not None:
+        return EXAMPLE + "\n" + "\n".join(format_case(example, check))
+    if fault.state == "wrong_shape" and records:
         first = next(record for record in records if check.fault(record))
         return "\n".join(["Called with:", describe_arguments(exercise.argument_names(first.args), first.args)])
     return ""
 
 
-def name_misconception(exercise, check, records, fault: Fault, call, seed: int) -> Fault:
-    """The fault with its misconception, and the misconception's sentence as the message, where one explains it."""
+def name_misconception(exercise, check, records, fault: Fault, call, seed: int, example: Record | None) -> Fault:
+    """The fault with its misconception, and the misconception's sentence as the message, where one explains it. Otherwise the message
+    describes the example, if there is one."""
     if isinstance(check, Property):
         text = exercise.misconceptions.get(fault.misconception or "", fault.message)
         return Fault(text, fault.misconception, fault.state)
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
-    names = find_misconceptions(exercise, check, records, call, seed)
-    text = " And: ".join(exercise.misconceptions[name] for name in names)
+    part, names = "", find_misconceptions(exercise, check, records, call, seed)
+    if not names and isinstance(check, Compare) and fault.state == "wrong_value":
+        part, names = explain_part(exercise, check, records, call, seed)
+    text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
     if not text and isinstance(check, Compare) and fault.state == "wrong_value":
-        wrong = next(record for record in records if check.fault(record))
+        wrong = example or next(record for record in records if check.fault(record))
+        fault = check.fault(wrong)
         text = describe_nondeterminism(call, check, wrong)
         if not text and UNEXPLAINED.search(fault.message):
             text = describe_ignored_argument(exercise, call, check, wrong)
-    return Fault(text or fault.message, names[0] if len(names) == 1 else None, fault.state)
+    return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
 
 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:

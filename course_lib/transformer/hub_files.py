@@ -28,7 +28,7 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     """Return config.json, the tensors by name, and their path for messages. Raises HubError.
 
     name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once, by huggingface_hub if it is
-          installed. "gpt2@main" names a revision: a branch, a tag or a commit
+          installed. "gpt2@main" names a revision: a branch, a tag or a commit, of which only a commit cannot change
     """
     folder = Path(name)
     if not folder.is_dir():

@@ -32,7 +32,7 @@ def test_repository_agrees(capsys):
 
 def test_address_written(fork, capsys):
     before = {path.name: path.read_text("utf-8") for path in (fork / "_config.yml", fork / "book/04-fvsbn.ipynb")}
-    assert address.main(["https://github.com/someone/course.git", "--branch", "autumn"], fork) == 0
+    assert address.main(["https://github.com/someone/course.git", "--ref", "autumn"], fork) == 0
     assert "6 other files" in capsys.readouterr().out
     assert setup_cell.repository(fork) == {"url": "https://github.com/someone/course", "path_to_book": "", "branch": "autumn"}
     for path in fork.glob("*/*.ipynb"):
@@ -71,7 +71,7 @@ def test_other_address_named(fork, capsys):
     chapter.write_text(chapter.read_text("utf-8").replace(HOME, "https://git.example/former/course"), "utf-8")
     assert address.main([], fork) == 1
     said = capsys.readouterr()
-    assert f"The address is {HOME}, branch main." in said.out
+    assert f"The address is {HOME}, branch or tag main." in said.out
     assert said.err == f"Something else stands in exercises/04-fvsbn.ipynb: run make address URL={HOME}\n"
 
 

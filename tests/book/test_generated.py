@@ -17,6 +17,9 @@ def test_launch_badges():
     text = chapters.for_readme(one, {"url": "https://github.com/someone/course", "branch": "dev"})
     assert "https://colab.research.google.com/github/someone/course/blob/dev/book/04-fvsbn.ipynb" in text
     assert "https://mybinder.org/v2/gh/someone/course/dev?urlpath=lab/tree/book/04-fvsbn.ipynb" in text
+    assert "https://colab.research.google.com/github/someone/course/blob/dev/exercises/04-fvsbn.ipynb" in text
+    assert "https://mybinder.org/v2/gh/someone/course/dev?urlpath=lab/tree/exercises/04-fvsbn.ipynb" in text
+    assert all(line.count("|") == 5 for line in text.splitlines())
 
 
 @pytest.mark.parametrize("text", ["", "<!-- x:end --><!-- x:begin -->", 2 * "<!-- x:begin --><!-- x:end -->"])

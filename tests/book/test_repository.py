@@ -103,6 +103,19 @@ def test_make_without_python():
     assert done.returncode != 0 and "install Python 3.11 or newer" in done.stderr
 
 
+def test_index_of_cpu_builds():
+    """It stands where a machine without a GPU is set up, and nowhere else."""
+    index = "download." + "pytorch.org"
+    holders = {name for name in tracked() if not name.endswith(".ipynb") and index.encode() in (ROOT / name).read_bytes()}
+    assert holders == {".binder/requirements.txt", "book/_tools/Containerfile"}
+
+
+@pytest.mark.parametrize("given, last", [([], "book/_tools/colab.py book/01-chain-rule.ipynb"),
+                                         (["NB=exercises/04-fvsbn.ipynb"], "book/_tools/colab.py exercises/04-fvsbn.ipynb")])
+def test_make_colab_runs_one_notebook(given, last):
+    assert run("make", "-n", "colab", *given).stdout.splitlines()[-1].endswith(last)
+
+
 def test_install_old_python(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(environment.sys, "version_info", (3, 9, 1))
     with pytest.raises(SystemExit):
@@ -191,6 +204,13 @@ def test_setup_cell_installed(monkeypatch, capsys):
 def test_setup_cell_colab(monkeypatch):
     asked = execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=True)
     assert asked == ['install --quiet "course-lib @ git+https://git.example/org/course@main"']
+
+
+def test_setup_cell_names_built_book(monkeypatch, capsys):
+    source = setup_cell.text({"url": "https://github.com/Someone/course", "branch": "v1.0"})
+    asked = execute(source, monkeypatch, installed=False, on_colab=True)
+    assert asked == ['install --quiet "course-lib @ git+https://github.com/Someone/course@v1.0"']
+    assert "https://someone.github.io/course/" in capsys.readouterr().out
 
 
 def test_setup_cell_elsewhere(monkeypatch):

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from book._tools import without_solutions
-from course_lib.grading.assignments import build, release
+from course_lib.grading.assignments import build
 from tests.conftest import ROOT
+from tests.support import leaks
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_no_link_to_solution(copy):
 def test_no_solution_line_leaks(copy):
     path = next(copy.glob("exercises/13-*.ipynb"))
     [solution] = [page for name, page in build.read_sources(ROOT / "solutions").items() if name.name == path.name]
-    assert release.find_leaks([solution], [(path.name, path.read_text("utf-8"))]) == []
+    assert leaks.find_leaks([solution], [(path.name, path.read_text("utf-8"))]) == []
 
 
 def test_exercise_cells_kept(copy):

@@ -9,7 +9,14 @@ import torch
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
 from course_lib.grading.checks import Compare
-from course_lib.grading.counterexample import ANSWERS, COLUMNS, describe_argument, find_counterexample, format_value
+from course_lib.grading.counterexample import (
+    ANSWERS,
+    COLUMNS,
+    describe_argument,
+    find_counterexample,
+    fits_screen,
+    format_value,
+)
 from course_lib.grading.notebook import wrap
 from course_lib.grading.protocol.calls import Local
 from course_lib.grading.verdict import grade
@@ -138,9 +145,9 @@ def test_counterexample_is_smallest():
     check, counted = exercise.checks[0], []
     for seed in range(10):
         counted = check.records(exercise, answer.call, exercise.generator(seed, "values"))
-        record, tried = find_counterexample(exercise, check, answer.call, seed, counted)
+        record = find_counterexample(exercise, check, answer.call, seed, counted)
         drawn = check.cases(exercise.generator(seed, "values, shown 0"))
-        assert len(record.args[0]) == min(len(x) for x, in drawn if len(x) > 3) and tried >= 1
+        assert len(record.args[0]) == min(len(x) for x, in drawn if len(x) > 3)
         assert not any(torch.equal(record.args[0], other.args[0]) for other in counted)
         text = grade(exercise, answer.call, seed).shown
         assert not any(f"{float(other.expected):.8g}" in text for other in counted)
@@ -163,7 +170,7 @@ def test_counterexample_is_never_counted_case():
 def test_counterexample_not_found():
     exercise = sums(lambda generator: [(torch.zeros(2),)])
     report = grade(exercise, Local(lambda x: 2 * x.sum()).call, 3)
-    assert report.shown == "The 2 cases drawn to be shown come out right;\nof those of seed=3 one does not."
+    assert report.shown == ""
 
 
 def test_counterexample_of_gradient():
@@ -172,18 +179,22 @@ def test_counterexample_of_gradient():
     assert "\n  yours gradient by W: float32" in report.shown and "\n  expected gradient by W: float32" in report.shown
 
 
-def test_format_value_cuts_tensor():
-    x = torch.arange(600.0).reshape(2, 3, 10, 10)
-    wrong = torch.zeros_like(x, dtype=torch.bool)
-    wrong[1, 2, 8, 9] = True
-    lines = format_value("yours", x, (1, 2, 8, 9), 4, wrong)
-    assert lines[0] == "  yours: float32, shape (2, 3, 10, 10); at [1, 2], rows 4 to 9, columns 4 to 9"
-    assert len(lines) == 7 and lines[5].endswith("588  589*") and sum("*" in line for line in lines) == 1
-    assert format_value("t", torch.arange(30)) == ["  t: int64, shape (30,); entries 0 to 17",
-                                            "     " + "".join(f"{i:>2}  " for i in range(18)).rstrip()]
-    assert len(format_value("pairs", [(i, i + 1) for i in range(50)])) == 3
+def test_format_value():
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    lines = format_value("yours", x, 4, x == 23)
+    assert lines[0] == "  yours: float32, shape (2, 3, 4)" and len(lines) == 7
+    assert lines[6].split() == ["[1,", "2]", "20", "21", "22", "23*"] and sum("*" in line for line in lines) == 1
+    assert format_value("yours", torch.zeros(2, 3, 10, 10)) == ["  yours: float32, shape (2, 3, 10, 10)"]
+    assert format_value("t", torch.arange(30))[1] == "     " + "".join(f"{i:>2}  " for i in range(18)).rstrip()
     assert format_value("mask", torch.tensor([[True, False]]))[1].split() == ["True", "False"]
     assert format_value("word", "a\x1bb") == ["  word = 'a\\x1bb'"]
+
+
+def test_counterexample_is_whole():
+    """An example that would be cut is not shown, and the message is about the cases of the verdict."""
+    large = sums(lambda generator: [(torch.arange(500.0),)])
+    report = grade(large, Local(lambda x: x.sum() + 1e5).call, 0)
+    assert report.shown == "" and report.message and not fits_screen([list(range(500))])
 
 
 def test_format_value_digits():
@@ -247,8 +258,8 @@ def test_counterexample_of_class():
         return evaluate(exercise, lambda *args: EXERCISES[exercise].solve(*args, bugs=[bug]), 0).shown
 
     many, few = without("OwnMultiHeadAttention", "no_scale"), without("OwnFVSBN", "no_bias")
-    assert "\n  parameters, drawn at random = 4\n  x: float32" in many and "qkv.weight" not in many
-    assert "\n  weight: float32" in few and "parameters, drawn" not in few
+    assert "\n  random parameters = 4\n  x: float32" in many and "qkv.weight" not in many
+    assert "\n  weight: float32" in few and "random parameters" not in few
 
 
 def test_argument_names_of_method(monkeypatch):
@@ -264,8 +275,6 @@ def test_argument_names_of_method(monkeypatch):
     stopped, cut = evaluate("OwnMultiHeadAttention", Stops, 0), evaluate("OwnMultiHeadAttention", Cut, 0)
     assert "\n  x: float32" in stopped.shown and "\n  memory: float32" in stopped.shown and "argument" not in stopped.shown
     assert cut.state == "wrong_gradient" and "the gradient by x is not" in cut.message
-    for line in ("  weighted with: float32", "  x: float32", "  memory = None", "  mask: bool", "  yours gradient by x: float32"):
-        assert f"\n{line}" in cut.shown, cut.shown
     for id, exercise in EXERCISES.items():              # of each class, whatever its checks ask for
         for check in exercise.checks if exercise.of_class else ():
             if isinstance(check, Compare):

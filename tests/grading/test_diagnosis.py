@@ -203,3 +203,33 @@ def test_verdict_without_explanation(id, wrong):
     assert (whole.state == "right") is not wrong and bool(whole.misconception) is wrong
     assert (short.state, short.earned, short.seed, len(short.checks)) == (whole.state, whole.earned, whole.seed, len(whole.checks))
     assert short.misconception is None and not short.shown
+
+
+def test_part_is_explained_alone():
+    """The mask has a named mistake, the positions have another one that no misconception explains."""
+    def left_padded(prompts, pad):
+        tokens, positions, mask = EXERCISES["left_padded"].solve(prompts, pad)
+        return tokens, positions + 7, ~mask
+
+    report = evaluate("left_padded", left_padded, 0)
+    assert report.message == "In result[2]: " + EXERCISES["left_padded"].misconceptions["meaning_reversed"] and report.misconception is None
+
+
+def test_broken_rule_of_a_function_that_was_handed_out():
+    def beam_search(step_fn, bos, eos, beam, max_len, alpha=0.0):
+        tokens = [bos]
+        while True:
+            tokens.append(int(step_fn(tokens).argmax()))
+
+    report = evaluate("beam_search", beam_search, 0)
+    assert report.state == "error" and "is not extended. You passed [" in report.message and "KeyError" not in report.message
+
+
+def test_training_says_what_its_loss_equals():
+    def train_nade(train):
+        D = train.shape[1]
+        return torch.randn(8, D), torch.zeros(D, 8) + 1e-6, train.mean(0).logit(), torch.zeros(8)
+
+    report = evaluate("train_nade", train_nade, 0)
+    assert "Independent variables with the right means lose" in report.message and "as much as yours" in report.message
+    assert report.message.endswith("of its 20 seconds.")

@@ -9,7 +9,18 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from course_lib.grading import EXERCISES, case, check, evaluate, gap, hint, notebook, progress_file, solution
+from course_lib.grading import (
+    EXERCISES,
+    case,
+    check,
+    evaluate,
+    gap,
+    hint,
+    next_exercise,
+    notebook,
+    progress_file,
+    solution,
+)
 from course_lib.grading.checks import Compare
 from course_lib.grading.protocol.calls import plain, same
 from tests.conftest import ROOT
@@ -263,3 +274,62 @@ def test_case(name):
 def test_case_of_class():
     with pytest.raises(ValueError, match="OwnNADE has no single case"):
         case("OwnNADE")
+
+
+def in_a_notebook(monkeypatch):
+    shown = []
+    monkeypatch.setattr(progress_file, "in_notebook", lambda: True)
+    import IPython.display
+    monkeypatch.setattr(IPython.display, "display", shown.append)
+    return shown
+
+
+def test_failed_check_is_html_in_a_notebook(monkeypatch, capsys):
+    def fvsbn_conditionals(x, W, c):
+        return torch.sigmoid(x @ W.tril(0).T + c)
+
+    shown = in_a_notebook(monkeypatch)
+    check(fvsbn_conditionals, seed=5)
+    html = shown[0]._repr_html_()
+    assert "wrong value</b> <b>0 of 6 points" in html and "<details><summary>A small example:</summary>" in html
+    assert "Factor i reads x_i" in html and repr(shown[0]).startswith("fvsbn_conditionals: wrong value")
+    check("fvsbn_conditional")
+    assert capsys.readouterr().out.startswith("check: there is no exercise 'fvsbn_conditional'; did you mean fvsbn_conditionals")
+
+
+@pytest.mark.parametrize("call, says", [
+    (lambda: check(), "check: missing a required argument"), (lambda: hint("foo"), "hint: there is no exercise 'foo'"),
+    (lambda: next_exercise(13), "next_exercise: folder is 13; expected the path of a folder")])
+def test_wrong_use_is_one_sentence_in_a_notebook(monkeypatch, capsys, call, says):
+    with pytest.raises((KeyError, TypeError)):
+        call()
+    in_a_notebook(monkeypatch)
+    call()
+    assert capsys.readouterr().out.startswith(says)
+
+
+def test_interrupt_is_one_sentence_in_a_notebook(monkeypatch, capsys):
+    def fvsbn_conditionals(x, W, c):
+        raise KeyboardInterrupt
+
+    in_a_notebook(monkeypatch)
+    check(fvsbn_conditionals)
+    assert capsys.readouterr().out == "check was interrupted; nothing was stored.\n"
+
+
+def test_prints_are_bounded(capsys):
+    def fvsbn_conditionals(x, W, c):
+        print("tick\n" * 30)
+        raise NotImplementedError
+
+    check(fvsbn_conditionals)
+    out = capsys.readouterr().out
+    assert out.count("tick\n") == notebook.PRINTED and "(your function printed 31 lines; the first 20 are shown)" in out
+
+
+def test_warnings_do_not_point_into_the_grader(recwarn):
+    def attention(q, k, v, mask=None):
+        return q @ k.T
+
+    check(attention, seed=3)
+    assert not [warning for warning in recwarn if "course_lib" in warning.filename]

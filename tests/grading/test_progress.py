@@ -80,6 +80,8 @@ def test_progress_overview(folder, capsys):
     out = said(capsys, progress)
     rows = out.splitlines()
     chapter = of_chapter("fvsbn")
+    assert rows[-2:] == ["", f"Stored in {folder / progress_file.FILE}."]
+    del rows[-2:]
     assert len(rows) == len(chapters()) + 2 + 1 + 3 and max(map(len, rows)) <= progress_file.WIDTH
     assert rows[3].startswith("04 fvsbn ") and "■◩" in rows[3]
     assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[3]
@@ -105,8 +107,18 @@ def test_progress_in_notebook(folder, monkeypatch):
     assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
 
 
+def test_progress_in_another_folder(folder, capsys, monkeypatch):
+    drive = folder / "drive" / "MyDrive"
+    drive.mkdir(parents=True)
+    monkeypatch.setitem(sys.modules, "google.colab", sys)
+    assert "Colab deletes this file" in said(capsys, progress)
+    monkeypatch.setenv("COURSE_PROGRESS", str(drive))
+    solve(NAME)
+    assert said(capsys, progress).endswith(f"Stored in {drive / progress_file.FILE}.\n") and (drive / progress_file.FILE).exists()
+
+
 def test_progress_with_nothing_begun(folder, capsys):
-    assert said(capsys, progress).splitlines()[-1] == progress_file.LEGEND
+    assert said(capsys, progress).splitlines()[-3] == progress_file.LEGEND
 
 
 def test_progress_of_chapter(folder, capsys):
@@ -186,7 +198,7 @@ def test_lock_has_time_limit(folder, monkeypatch, capsys):
     def fvsbn_conditionals(x, W, c):
         return right(x, W, c)
 
-    with FileLock(f"{progress_file.FILE}.lock"):
+    with FileLock(f".{progress_file.FILE}.lock"):
         out = said(capsys, check, fvsbn_conditionals)
     assert "fvsbn_conditionals: right (6 of 6 points)" in out and "This is not in your progress: " in out
     assert progress_file.read() == {}
@@ -223,7 +235,7 @@ def test_enabled_outside_tests(tmp_path, environment, kept_there):
 
 def test_documented_calls_work(folder, capsys):
     text = (ROOT / "book" / "what-is-judged.md").read_text("utf-8")
-    code = text.partition("## What is kept")[2].partition("```python")[2].partition("```")[0]
+    code = text.partition("## What is stored")[2].partition("```python")[2].partition("```")[0]
     exec(code, {})
     out = capsys.readouterr().out
     assert out.count(progress_file.LEGEND) == 2 and "Chapter chain-rule, difficulty" in out

@@ -46,7 +46,7 @@ def untrained(answer: Answer) -> list[Check]:
     for check in answer.exercise.checks:
         generator = answer.exercise.generator(0, check.name)
         try:
-            (check.judge if isinstance(check, Property) else check.records)(answer.exercise, call, generator)
+            (check.test if isinstance(check, Property) else check.records)(answer.exercise, call, generator)
             found.append(check)
         except Trains:
             pass

@@ -9,6 +9,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.findings import Words, counted
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -121,7 +122,7 @@ def function_of(kind: str, *weights):
         return KINDS[kind](q, k, *(each.to(q.dtype) for each in weights))
 
     function.formula = FORMULAS[kind]                    # shown to a learner whose answer is wrong
-    return function
+    return with_rule(f"Each function takes queries (T, {len(weights[0])}) and keys (S, {len(weights[0])}), two tensors of floats.", function)
 
 
 def cases(generator):

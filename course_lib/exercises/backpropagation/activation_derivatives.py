@@ -71,7 +71,7 @@ def relu_itself(z):
     return z.relu()
 
 
-@exercise.misconception(relu_slope, "At 0 your derivative of ReLU is 1. The contract, and torch, take 0.")
+@exercise.misconception(relu_slope, "At 0 your derivative of ReLU is 1. The exercise asks for 0 there, as torch computes it.")
 def one_at_zero(z):
     return (z >= 0).to(z.dtype)
 

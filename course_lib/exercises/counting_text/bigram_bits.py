@@ -39,6 +39,7 @@ def mean_bits(p, test):
 
 
 @exercise.reference()
+@exercise.step
 def bigram_bits_reference(train, test, V, alpha):
     return mean_bits(transition_table(train, V, alpha), test)
 
@@ -46,6 +47,13 @@ def bigram_bits_reference(train, test, V, alpha):
 @exercise.misconception(mean_bits, "Your value is in nats. Bits are asked for: divide by ln 2.")
 def in_nats(p, test):
     return -p[test[:-1], test[1:]].log().mean()
+
+
+@exercise.misconception(
+    bigram_bits_reference,
+    "Training and test text are exchanged: you count the pairs of test and evaluate them on train.")
+def exchanged(train, test, V, alpha):
+    return mean_bits(transition_table(test, V, alpha), train)
 
 
 @exercise.misconception(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.checks import Compare, Fault, Record
 
 FINITE = ("What you filter out has a large negative logit in your result. It differs from a kept logit only by its size: "
@@ -26,7 +27,9 @@ class Filtered(Compare):
 
 def steps(table: dict[tuple[int, ...], torch.Tensor]):
     """A function from a list of tokens to log-probabilities (V,), by a table."""
-    return lambda tokens: table[tuple(map(int, tokens))].clone()
+    rule = (f"The function takes a list of token ids: {min(table, key=len)[0]}, which is bos, and then at most {max(map(len, table)) - 1} tokens, "
+            f"each from 0 to {len(next(iter(table.values()))) - 1}. A sequence that is complete, with max_len tokens after bos, is not extended.")
+    return with_rule(rule, lambda tokens: table[tuple(map(int, tokens))].clone())
 
 
 def random_rows(generator, V: int, depth: int, bos: int, eos: int, ends: float = 0.0):

@@ -22,8 +22,18 @@ def document_frequency(word, docs):
 
 
 @exercise.step
+def ratio(N, df):
+    return (N + 1) / (df + 1)
+
+
+@exercise.step
+def logarithm(x):
+    return math.log(x)
+
+
+@exercise.step
 def inverse_frequency(N, df):
-    return math.log((N + 1) / (df + 1)) + 1
+    return logarithm(ratio(N, df)) + 1
 
 
 @exercise.step
@@ -38,7 +48,7 @@ def tfidf_reference(docs):
             for doc in docs]
 
 
-@exercise.misconception(term_frequency, "Your tf is the raw count. On the slide it is divided by the length of the document.")
+@exercise.misconception(term_frequency, "Your tf is the raw count. In the formula it is divided by the length of the document.")
 def raw_counts(word, doc):
     return doc.count(word)
 
@@ -57,20 +67,30 @@ def occurrences(word, docs):
 
 @exercise.misconception(inverse_frequency, "The 1 after the logarithm is missing, so a word of every document has weight 0.")
 def no_added_one(N, df):
-    return math.log((N + 1) / (df + 1))
+    return logarithm(ratio(N, df))
 
 
-@exercise.misconception(inverse_frequency, "Your idf is ln(N / df) + 1. The slide adds 1 to numerator and denominator.")
+@exercise.misconception(ratio, "Your idf divides N by df. The formula adds 1 to numerator and denominator.")
 def not_smoothed(N, df):
-    return math.log(N / df) + 1
+    return N / df
 
 
-@exercise.misconception(inverse_frequency, "Your logarithm has base 10. ln is the natural one.")
-def base_ten(N, df):
-    return math.log10((N + 1) / (df + 1)) + 1
+@exercise.misconception(ratio, "Your idf adds 1 to df alone. The formula adds 1 to the number of documents too.")
+def half_smoothed(N, df):
+    return N / (df + 1)
 
 
-@exercise.misconception(tfidf_reference, "You divide each row by its Euclidean norm, as scikit-learn does. The slide does not.")
+@exercise.misconception(logarithm, "Your logarithm has base 10. ln is the natural one.")
+def base_ten(x):
+    return math.log10(x)
+
+
+@exercise.misconception(logarithm, "Your logarithm has base 2. ln is the natural one.")
+def base_two(x):
+    return math.log2(x)
+
+
+@exercise.misconception(tfidf_reference, "You divide each row by its Euclidean norm, as scikit-learn's TfidfVectorizer does by default. The formula does not.")
 def unit_rows(docs):
     rows = tfidf_reference.original(docs)
     norms = [math.sqrt(sum(weight ** 2 for weight in row.values())) for row in rows]

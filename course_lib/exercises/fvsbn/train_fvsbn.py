@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_lib.exercises.building import describe_independent
 from course_lib.exercises.draws import normal, uniform
 from course_lib.exercises.fvsbn._shared import logits
 from course_lib.exercises.fvsbn.fvsbn_sample import fvsbn_sample_reference
@@ -120,7 +121,7 @@ def close_to_the_source(run, generator, solve):
     if gap <= GAP:
         return None
     worse = WORSE if gap > expected_gap(states, p, 0 * mine, 0 * bias) else ""
-    return Fault(f"Your model loses {gap:.3f} nats to the source; {GAP} are allowed.{worse}",
+    return Fault(f"Your model loses {gap:.3f} nats to the source; {GAP} are allowed.{worse}{describe_independent(states, p, float(gap))}",
                  why_short(lambda a, b: expected_gap(states, p, a, b), mine, bias))
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.findings import Findings
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -195,7 +196,10 @@ def attended(queries: Tensor, keys: Tensor, values: Tensor, closed: Tensor) -> T
 def cache_functions(generator: torch.Generator, kinds: list[str], V: int, n: int):
     """`full` of one layer, and a candidate of each kind."""
     layer = Layer(generator, V, n)
-    return (lambda tokens: layer.logits(tokens, 1, "as full")), [candidate(layer, kind) for kind in kinds]
+    tokens = f"a list of 1 to {n} tokens, each from 0 to {V - 1}"
+    return (with_rule(f"full takes {tokens}.", lambda tokens: layer.logits(tokens, 1, "as full")),
+            [with_rule(f"A candidate takes {tokens}, and P, the length of the prompt, from 1 to their number.", candidate(layer, kind))
+             for kind in kinds])
 
 
 def candidate(layer: Layer, kind: str):

@@ -63,9 +63,18 @@ def by_value(prompts, pad):
 
 @exercise.misconception(
     positions_of,
-    "Your positions count the padding. The first token of a prompt has position 0, wherever it stands in the row.")
+    "Your positions of tokens count the padding before them. The first token of a prompt has position 0, wherever it stands in "
+    "the row.")
 def positions_of_the_row(real):
     return torch.where(real, torch.arange(real.shape[1]), 0)
+
+
+@exercise.misconception(
+    positions_of,
+    "Your positions are 0, 1, 2, ... in every row, so they count the padding. The first token of a prompt has position 0, and "
+    "padding has position 0 too.")
+def same_in_every_row(real):
+    return torch.arange(real.shape[1]).repeat(len(real), 1)
 
 
 @exercise.misconception(positions_of, "Your positions begin at 1. The first token has position 0.")

@@ -76,6 +76,14 @@ def whole_row(log_p, tokens, lengths):
     return log_p, tokens, torch.arange(tokens.shape[1]) < lengths[:, None]
 
 
+@exercise.misconception(
+    aligned,
+    "You compare position t with token t, which the model has read, and you count the padding too. Position t concerns token t + 1; "
+    "some training scripts shift the tokens before they call the loss.")
+def read_tokens(log_p, tokens, lengths):
+    return log_p, tokens, torch.ones_like(tokens, dtype=torch.bool)
+
+
 @exercise.misconception(aligned, "Your mean runs over the padding too. Row b has lengths[b] - 1 tokens to predict.")
 def padding_counted(log_p, tokens, lengths):
     predictions, targets, real = aligned.original(log_p, tokens, lengths)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from course_lib.exercises.draws import normal, uneven
 from course_lib.exercises.findings import Findings, counted, plainly
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.checks import Fault, Record
 from course_lib.grading.exercise import Exercise
 
@@ -127,7 +128,7 @@ def suspect(generator: torch.Generator, T: int, d: int, kind: str, paths: list[t
         return out
 
     layer.formula = FORMULAS[kind] + (f" + {counted(len(paths), 'path')} {OPENS}" if paths else "")
-    return layer
+    return with_rule(f"layer takes x of shape (B, {T}, {d}), floats.", layer)
 
 
 OPENS = "open for some inputs"

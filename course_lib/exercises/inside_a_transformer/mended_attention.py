@@ -122,7 +122,7 @@ def rows_sum_to_one(run, generator):
         off = (rows.sum(-1) - 1).abs().max()
         if not off <= 1e-4:
             return Fault(f"{'With a mask the' if given is not None else 'The'} rows of your weights do not sum to 1: one is off "
-                         f"by {off:.4f}.")
+                         f"by {off:.4f}." + " The columns do: your softmax runs over the queries." * bool((rows.sum(-2) - 1).abs().max() <= 1e-4))
         if rows.min() < 0:
             return Fault("Some of your weights are negative.")
         if given is not None and rows[:, ~mask].abs().max() > 1e-6:

@@ -6,6 +6,7 @@ from itertools import cycle
 import torch
 
 from course_lib.exercises.draws import integer, normal
+from course_lib.exercises.remembered import with_rule
 from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
@@ -93,16 +94,19 @@ def stays_if_likely(log_p, values, came):
     return came if float(log_p[came].exp()) >= 1 / len(log_p) else chosen.original(log_p, values, came)
 
 
+RULE = "next_log_probs takes a list of the values so far, whole numbers from 0 to {}."
+
+
 def chain(generator, K):
     """A model in which the next value depends on the last two."""
     table = normal(generator, K, K, K, scale=2.0).log_softmax(dim=-1)
-    return lambda before: table[([0, 0, *before])[-2], ([0, 0, *before])[-1]]
+    return with_rule(RULE.format(K - 1), lambda before: table[([0, 0, *before])[-2], ([0, 0, *before])[-1]])
 
 
 def lattice(generator, K):
     """A model of whole numbers as logits: many values are equally probable."""
     table = torch.randint(0, 3, (K, K), generator=generator).float().log_softmax(dim=-1)
-    return lambda before: table[([0, *before])[-1]]
+    return with_rule(RULE.format(K - 1), lambda before: table[([0, *before])[-1]])
 
 
 def lists_to_repair(generator):

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from course_lib.exercises.draws import normal, uniform
 from course_lib.exercises.nade._shared import every_state, log_prob, logits, weights
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -178,7 +179,8 @@ def suspect_cases(generator):
         best = max(range(len(functions)), key=lambda k: values[k].mean().item())
         above = [k for k, v in enumerate(values) if v.max() > 0]
         if min(off) > 0.012 and sum(gap < 0.03 for gap in off) >= 2 and above != [best]:
-            cases.append((functions, n))
+            rule = f"Each function takes x of shape (B, {n}), a tensor of 0 and 1."
+            cases.append(([with_rule(rule, function) for function in functions], n))
     return cases
 
 

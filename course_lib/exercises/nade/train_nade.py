@@ -6,6 +6,7 @@ import math
 import torch
 from torch import Tensor
 
+from course_lib.exercises.building import describe_independent
 from course_lib.exercises.draws import uniform
 from course_lib.exercises.nade._shared import every_state, log_prob, logits
 from course_lib.grading.checks import Fault
@@ -138,7 +139,7 @@ def close_to_the_source(run, generator, solve):
     if gap <= GAP:
         return None
     worse = WORSE if gap > expected_gap(states, p, torch.zeros_like(states)) else ""
-    return Fault(f"Your model loses {gap:.3f} nats to the source; {GAP} are allowed.{worse}", why_short(states, p, model, gap))
+    return Fault(f"Your model loses {gap:.3f} nats to the source; {GAP} are allowed.{worse}{describe_independent(states, p, gap)}", why_short(states, p, model, gap))
 
 
 def expected_gap(states: Tensor, p: Tensor, z: Tensor) -> float:

@@ -7,6 +7,7 @@ from torch import Tensor
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Findings
 from course_lib.exercises.positions.positional_encoding import positional_encoding_reference
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -121,7 +122,7 @@ def encoder(kinds: list[str], speeds: Tensor, n: int):
             columns += [size * a, size * b]
         return torch.stack(columns, dim=1)
 
-    return encode
+    return with_rule(f"encode takes positions of shape (N,), a tensor of integers from 0 to {n - 1}.", encode)
 
 
 def fault_cases(generator):

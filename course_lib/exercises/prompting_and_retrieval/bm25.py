@@ -88,6 +88,16 @@ def negative_idf(word, docs):
     return math.log((len(docs) - df + 0.5) / (df + 0.5))
 
 
+@exercise.misconception(
+    idf,
+    "Your idf is that of the package rank_bm25: ln((N - df + 0.5) / (df + 0.5)), with a quarter of the mean idf in the place of a "
+    "negative one. The formula adds 1 inside the logarithm instead.")
+def okapi_idf(word, docs):
+    values = {other: negative_idf(other, docs) for doc in docs for other in doc}
+    value = values.get(word, 0.0)
+    return value if value >= 0 else 0.25 * sum(values.values()) / len(values)
+
+
 @exercise.misconception(idf, "Your df counts how often the word occurs in all. It counts the documents that hold it.")
 def occurrences(word, docs):
     df = sum(doc.count(word) for doc in docs)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.draws import integer, uniform
-from course_lib.exercises.remembered import Remembered
+from course_lib.exercises.remembered import Remembered, with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -93,7 +93,7 @@ def density(weights: Tensor, mu: Tensor, sigma: Tensor, kind: str):
         total = torch.logsumexp(weights.log() + logs, dim=1)
         return total + math.log(SLIGHTLY.get(kind, 1.0))
 
-    return Remembered(log_density)
+    return with_rule("Each function takes x of shape (N,), a tensor of floats.", Remembered(log_density))
 
 
 def mixture(generator, narrow: bool):

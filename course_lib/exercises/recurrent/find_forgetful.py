@@ -5,6 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.findings import Findings
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -116,7 +117,8 @@ def suspect_cases(generator):
     for _ in range(3):
         n, H = integer(generator, 2, 4), integer(generator, 5, 7)
         order = torch.randperm(len(KINDS), generator=generator).tolist()
-        cases.append(([Suspect(generator, n, H, KINDS[k]) for k in order], n, H))
+        rule = f"A cell takes x (B, {n}), h (B, {H}) and c (B, {H}), three tensors of floats."
+        cases.append(([with_rule(rule, Suspect(generator, n, H, KINDS[k])) for k in order], n, H))
     return cases
 
 

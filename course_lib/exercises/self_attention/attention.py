@@ -67,6 +67,7 @@ def weighted_mean(scores, mask, v):
 
 
 @exercise.reference()
+@exercise.step
 def attention_reference(q, k, v, mask=None):
     return weighted_mean(scaled_scores(q, k), mask, v)
 
@@ -76,6 +77,13 @@ def attention_reference(q, k, v, mask=None):
     "Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes a hard choice.")
 def no_scale(q, k):
     return q @ k.transpose(-2, -1)
+
+
+@exercise.misconception(
+    attention_reference,
+    "You divide the scores by the root of the width of v. Their size grows with d, the width of q and k: divide by sqrt(d).")
+def scaled_by_values(q, k, v, mask=None):
+    return weighted_mean(q @ k.transpose(-2, -1) / math.sqrt(v.shape[-1]), mask, v)
 
 
 @exercise.misconception(
@@ -89,6 +97,14 @@ def over_queries(scores):
 @exercise.misconception(softmax, NO_AXIS)
 def no_axis(scores):
     return scores.softmax(0 if scores.ndim in (1, 3) else 1)                   # torch's choice where none is given
+
+
+@exercise.misconception(
+    weights,
+    "Your attention is causal, and it ignores the argument mask. Here a query may attend to every key that mask allows, and to all "
+    "keys if mask is None.")
+def always_causal(scores, mask):
+    return softmax(closed(scores, torch.ones(scores.shape[-2:], dtype=torch.bool).tril()))
 
 
 @exercise.misconception(weights, NO_AXIS)

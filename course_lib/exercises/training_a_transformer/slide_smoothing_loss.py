@@ -26,6 +26,17 @@ def smoothed(one_hot, eps):
 
 
 @exercise.step
+def target_of(one_hot, eps, pad):
+    return smoothed(one_hot, eps)
+
+
+@exercise.step
+def cross_entropy(q, log_p):
+    """The terms (N, K), to be added up over the classes."""
+    return -q * log_p
+
+
+@exercise.step
 def mean_over_rows(losses, real):
     return losses[real].mean()
 
@@ -33,7 +44,24 @@ def mean_over_rows(losses, real):
 @exercise.reference()
 def slide_smoothing_loss_reference(logits, target, eps, pad):
     one_hot = torch.nn.functional.one_hot(target, logits.shape[1]).to(logits.dtype)
-    return mean_over_rows(-(smoothed(one_hot, eps) * logits.log_softmax(1)).sum(1), target != pad)
+    return mean_over_rows(cross_entropy(target_of(one_hot, eps, pad), logits.log_softmax(1)).sum(1), target != pad)
+
+
+@exercise.misconception(
+    cross_entropy,
+    "Your result is the KL divergence, which F.kl_div computes: the cross-entropy minus the entropy of the smoothed target. The "
+    "cross-entropy is asked for.")
+def divergence(q, log_p):
+    return cross_entropy.original(q, log_p) + torch.special.xlogy(q, q)
+
+
+@exercise.misconception(
+    target_of,
+    "As in the Annotated Transformer you give the class pad no probability and share eps among the K - 2 remaining classes. Here "
+    "pad is a class like the others; eps is shared among the K - 1 others.")
+def none_for_padding(one_hot, eps, pad):
+    q = (1 - eps) * one_hot + eps / (one_hot.shape[1] - 2) * (1 - one_hot)
+    return q.index_fill(1, torch.tensor([pad]), 0)
 
 
 @exercise.misconception(

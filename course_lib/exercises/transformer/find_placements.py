@@ -10,6 +10,7 @@ from torch import Tensor
 
 from course_lib.exercises.draws import normal, uneven
 from course_lib.exercises.findings import Words, counted
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -141,7 +142,7 @@ def block(kind: str, f):
         return KINDS[kind](x, f)
 
     made.formula = FORMULAS[kind]                        # what a learner sees of one in a case that is drawn to be shown
-    return made
+    return with_rule("A block takes x of shape (T, d), floats, with the d that your function is given.", made)
 
 
 def placement_cases(generator):

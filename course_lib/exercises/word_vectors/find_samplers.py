@@ -5,6 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer
 from course_lib.exercises.findings import Findings
+from course_lib.exercises.remembered import with_rule
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -140,7 +141,8 @@ def sampler_cases(generator):
         counts[-1] = 0
         counts = counts[torch.randperm(7, generator=generator)]
         order = torch.randperm(len(KINDS), generator=generator).tolist()
-        cases.append(([Sampler(counts, KINDS[i], integer(generator, 0, 2**31)) for i in order], counts))
+        rule = f"A sampler takes target (B,), a tensor of integers from 0 to {len(counts) - 1}, and k, the number of words for each target."
+        cases.append(([with_rule(rule, Sampler(counts, KINDS[i], integer(generator, 0, 2**31))) for i in order], counts))
     return cases
 
 

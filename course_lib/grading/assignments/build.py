@@ -48,7 +48,7 @@ def run(args) -> int:
         return 1
     stale = {path: text for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text}
     if args.check:
-        complaints = [f"{path} is {describe_difference(path, text)}: run {COMMAND}" for path, text in stale.items()]
+        complaints = [f"{path} is {'stale' if path.exists() else 'missing'}: run {COMMAND}" for path in stale]
         complaints += find_strays(wanted, args.exercises)
         complaints += [fault for path in wanted if path.suffix == ".ipynb" and path.exists()
                        for fault in form.cells_without_output(form.read(path), path)]
@@ -182,32 +182,6 @@ def model_solutions(pages) -> dict[str, dict[str, str]]:
             elif role(cell) == "why":
                 stored.setdefault(exercise(cell), {})["why"] = form.why(cell["source"])
     return {each: stored[each] for each in EXERCISES if each in stored}
-
-
-def describe_difference(path: Path, text: str) -> str:
-    """The difference between a file and the file as it would be built."""
-    if not path.exists():
-        return "missing"
-    if path.suffix != ".ipynb":
-        return "stale"
-    try:
-        old, new = form.read(path), form.parse(text)
-    except FormError:
-        return "no notebook"
-    for number, (before, cell) in enumerate(zip(old["cells"], new["cells"], strict=False), 1):
-        if before["source"] != cell["source"]:
-            return f"stale from cell {number} on ({describe_cell(cell) or describe_cell(before)})"
-    if len(old["cells"]) != len(new["cells"]):
-        return f"stale: it has {len(old['cells'])} cells instead of {len(new['cells'])}"
-    for number, (before, cell) in enumerate(zip(old["cells"], new["cells"], strict=True), 1):
-        if before["metadata"] != cell["metadata"]:
-            return f"stale in the metadata of cell {number} ({describe_cell(cell) or 'no role'})"
-    return "stale in its metadata" if old["metadata"] != new["metadata"] else "not in normal form"
-
-
-def describe_cell(cell: dict) -> str:
-    """"answer of fvsbn_sample"; a cell without a role is told by its kind."""
-    return f"{role(cell)} of {exercise(cell)}" if exercise(cell) else f"{cell['cell_type']} cell"
 
 
 def find_strays(wanted: dict[Path, str], exercises: Path) -> list[str]:

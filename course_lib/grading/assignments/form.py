@@ -19,8 +19,8 @@ from course_lib.grading.assignments import regions
 KINDS = {"task": "markdown", "answer": "code", "check": "code", "why": "markdown"}       # each once an exercise
 ROLES = (*KINDS, "solution-only", "solution-link")
 NOTEBOOK_METADATA = ("accelerator", "course", "kernelspec", "language_info", "mystnb", "widgets")
-CELL_METADATA = ("course", "mystnb", "nbgrader", "slideshow", "tags")
-KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+CELL_METADATA = ("cellView", "course", "jupyter", "mystnb", "nbgrader", "slideshow", "tags")
+KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
           "language_info": {"name": "python"}}
 NAME = re.compile(r"(\d\d)-[a-z0-9-]+\.ipynb")
 

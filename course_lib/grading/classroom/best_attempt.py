@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.grading import WHOLE, Graded
 from course_lib.grading.verdict import Report
 
-UNGRADED = ("missing", "not_attempted", "unreadable", "not_graded")      # of a file without an answer to grade
+UNGRADED = ("missing", "not_attempted", *WHOLE)           # of a file without an answer to grade
 COPIES = "Handed in more than once; each counts once, with the most points: "
 
 
@@ -52,7 +52,7 @@ def merge_attempts(records: Sequence[Graded]) -> Graded:
 def rank(report: Report) -> tuple[int, bool, bool]:
     """What decides between two reports on one exercise: points, then that there is an answer, then that there is a file
     that was read."""
-    return report.earned, report.state not in UNGRADED, report.state != "missing"
+    return report.earned, report.state not in UNGRADED, report.state not in ("missing", "no_notebook")
 
 
 def join_distinct(parts) -> str:

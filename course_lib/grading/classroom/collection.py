@@ -32,11 +32,13 @@ KINDS = "a notebook (.ipynb), a script (.py), or a zip or tar file of these"
 
 @dataclass(frozen=True)
 class Submission:
-    """One file and the student it belongs to. The path may lead into an archive; `twice` if that has several entries of its name."""
+    """One file and the student it belongs to. The path may lead into an archive; `twice` if that has several entries of its name;
+    `download` is the name that Moodle or Canvas gave it or its folder."""
 
     student: str
     path: str
     twice: bool = False
+    download: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,15 @@ def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
         check_one_class(root, notebooks)
     given = os.path.basename(root) if root in map(os.path.abspath, paths) else ""
     canvas = Counter(match["file"] for name in {file.names[0] for file in notebooks} if (match := match_canvas(name, roster)))
-    empty = [] if roster else folders_without_notebook(notebooks, others)
+    empty = folders_without_notebook(notebooks, others)
     students = disambiguate([(file, *student_of(file, given, roster, canvas)) for file in [*notebooks, *empty]])
     known = {student for _, student in students[:len(notebooks)]}
     if roster and not known & set(roster.students):
         raise ValueError(f"no notebook belongs to a student of the roster: it names {roster.students[0]}, and the first "
                          f"notebook is of {students[0][1]}")
-    submissions = {file: Submission(student, display_path(file.path, paths), file.twice) for i, (file, student) in enumerate(students)
-                   if i < len(notebooks) or student not in known}
+    submissions = {file: Submission(student, display_path(file.path, paths), file.twice,
+                                    file.names[0] if match_download(file, canvas, roster) else "")
+                   for i, (file, student) in enumerate(students) if i < len(notebooks) or student not in known and (not roster or student in roster.students)}
     return Collected(sorted(submissions.values(), key=lambda item: os.path.abspath(item.path)),
                      [display_path(file.path, paths) for file in others if len(file.names) == 1 and file not in empty],
                      [item for file, item in submissions.items() if item.student in roster.students
@@ -223,9 +226,9 @@ def match_canvas(name: str, roster: Roster) -> re.Match | None:
 
 def match_download(file: File, canvas: Counter, roster: Roster) -> re.Match | None:
     """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. `canvas` counts the
-    numbers of files that Canvas would have written: it gives each one of its own."""
+    numbers of files that Canvas would have written: it gives each one of its own, so a copy needs a student whose number is on the roster."""
     match = match_canvas(file.names[0], roster) if len(file.names) == 1 else None
-    return MOODLE.match(file.names[0]) or (match if match and canvas[match["file"]] < 2 else None)
+    return MOODLE.match(file.names[0]) or (match if match and (canvas[match["file"]] < 2 or roster.has_number(match["number"])) else None)
 
 
 def student_of(file: File, given: str, roster: Roster, canvas: Counter) -> tuple[str, str]:

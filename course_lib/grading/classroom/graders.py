@@ -25,10 +25,10 @@ OVER = "the notebooks of this student before it took more than {:g} seconds toge
 
 @dataclass(frozen=True)
 class Task:
-    """What is the same for all submissions. ids: of the exercises that were asked for; None for those of its chapter."""
+    """What is the same for all submissions. ids: of the exercises."""
 
     seed: int
-    ids: Sequence[str] | None = None
+    ids: Sequence[str]
     limits: Limits = Limits()
 
 
@@ -106,10 +106,10 @@ def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) ->
 
 def grade_with(worker: Worker, item: Submission, task: Task) -> Graded | str:
     """The record of one submission; a worker that has gone is started once more."""
-    exercises = [EXERCISES[name] for name in task.ids] if task.ids else None
+    exercises = [EXERCISES[name] for name in task.ids]
     for _ in range(TRIES):
         try:
-            return grade_file(item.path, worker, task.seed, item.student, task.limits, exercises)
+            return grade_file(item.path, worker, task.seed, item.student, task.limits, exercises=exercises)
         except NoSandbox as problem:
             reason = str(problem)
     return reason

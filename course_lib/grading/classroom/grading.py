@@ -20,10 +20,12 @@ from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
 from course_lib.grading.submissions import archives
 from course_lib.grading.submissions.files import Unreadable
 from course_lib.grading.submissions.notebook import Entangled, Notebook, read
-from course_lib.grading.verdict import Report, grade
+from course_lib.grading.verdict import STATES, Report, grade
 
+NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name")
 SHOWN = 20_000                  # characters of an answer that a report shows
 LONGEST = 5_000                 # characters of a message or a note
+WHOLE = ("not_submitted", "no_notebook", "unreadable", "not_graded")         # states of a whole submission
 
 
 @dataclass
@@ -56,6 +58,12 @@ class Graded:
         """Earned by possible points, 0 to 1; 0 where nothing could be earned."""
         return self.earned / self.possible if self.possible else 0.0
 
+    @property
+    def reason(self) -> str:
+        """Why nothing of the submission was graded, if that is the same for all exercises; else empty."""
+        reasons = {f"{STATES[report.state]}: {report.message}" if report.state in WHOLE else "" for report in self.reports}
+        return reasons.pop() if len(reasons) == 1 else ""
+
     def to_dict(self) -> dict:
         """As JSON can hold it, with the sums."""
         return {**asdict(self), "earned": self.earned, "possible": self.possible, "score": self.score,
@@ -68,52 +76,39 @@ class Graded:
         return cls(**{**values, "reports": [Report.from_dict(report) for report in data["reports"]]})
 
 
-def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(),
-               exercises: Sequence[Exercise] | None = None) -> Graded:
-    """Grade the notebook at `path`. Never raises for what it holds."""
+def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(), *,
+               exercises: Sequence[Exercise]) -> Graded:
+    """Grade these exercises of the notebook at `path`. Never raises for what it holds."""
     began = time.monotonic()
-    result = Graded(student or Path(path).stem, printable(str(path)), seed=seed)
-    notebook, notes, result.sha256, chosen = open_submission(path, exercises)
-    result.checks = checks_version(chosen)
-    result.notes += notes
-    if notebook is None:
-        result.reports = [empty_report(exercise, "unreadable", notes[0]) for exercise in chosen]
+    result = Graded(student or Path(path).stem, printable(str(path)), checks=checks_version(exercises), seed=seed)
+    try:
+        data = archives.read(path)
+        result.sha256 = hashlib.sha256(data).hexdigest()
+        notebook = read(data, str(path))
+    except Unreadable as problem:
+        reason = printable(str(problem))                 # it may contain names of files
+        state = "no_notebook" if reason.startswith(NO_NOTEBOOK) else "unreadable"
+        result.notes.append(reason)
+        result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
         result.isolation = worker.level
         result.seconds = time.monotonic() - began
         return result
+    result.notes += filter(None, [selection.describe_mismatch(exercises, notebook, path)])
     result.notes += [f"Cell {cell} could not be read: {problem}."
                      for cell, (_, problem) in list(notebook.broken.items())[:20]]
-    result.notes += describe_not_run(notebook, chosen)
+    result.notes += describe_not_run(notebook, exercises)
     left_out: dict[str, tuple[str, str]] = {}
     until = began + limits.submission
     problems: dict[int, str] = {}
-    for exercise in chosen:
+    for exercise in exercises:
         report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, until, problems)
         result.reports.append(report)
         result.code[exercise.id] = printable(code[:SHOWN], lines=True)
-    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())]
+    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())[:20]]
     result.notes = [note[:LONGEST] for note in result.notes]
     result.isolation = worker.level                      # after the first start, which may have had to go lower
     result.seconds = time.monotonic() - began
     return result
-
-
-def open_submission(path: str | os.PathLike, exercises: Sequence[Exercise] | None = None
-               ) -> tuple[Notebook | None, list[str], str, list[Exercise]]:
-    """The notebook, or None; notes: why there is none, how its exercises were found; the hash of the file; the exercises that it is
-    graded on."""
-    digest, notebook, notes = "", None, []
-    try:
-        data = archives.read(path)
-        digest = hashlib.sha256(data).hexdigest()
-        notebook = read(data, str(path))
-    except Unreadable as problem:
-        notes.append(str(problem))
-    if exercises:
-        chosen, how = list(exercises), selection.describe_mismatch(exercises, notebook, path) if notebook else ""
-    else:
-        chosen, how = selection.select_by_content(notebook, path)
-    return notebook, [*notes, *filter(None, [how])], digest, chosen
 
 
 def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits,

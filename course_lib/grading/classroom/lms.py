@@ -5,15 +5,14 @@ Canvas: the gradebook as it was exported, with the columns that its import needs
 """
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from html import escape
 
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.marks import Mark, to_decimal
 from course_lib.grading.classroom.roster import POINTS, Roster, fold
-from course_lib.grading.classroom.tables import escape_formula
+from course_lib.grading.classroom.tables import escape_formula, to_csv
 from course_lib.grading.verdict import STATES
 
 CANVAS = ("student", "id", "sis user id", "sis login id", "root account", "section")      # of a student
@@ -33,12 +32,19 @@ def check_roster(option: str, roster: Roster | None) -> None:
 
 def scale_mark(record: Graded, mark: Mark | None, most: str) -> float | int:
     """A student's mark, on a scale that ends at `most`, if that is a number."""
-    value = mark.total if mark else Fraction(record.earned)
+    value, possible = (mark.total, mark.possible) if mark else (Fraction(record.earned), record.possible)
     try:
         top = Fraction(most.strip().replace(",", "."))
     except (ValueError, ZeroDivisionError):
         return to_decimal(value)
-    return to_decimal(value * top / record.possible if record.possible else Fraction(0))
+    return to_decimal(value * top / possible if possible else Fraction(0))
+
+
+def describe_result(record: Graded, mark: Mark | None) -> str:
+    """The states and points of all exercises in a line of HTML; where nothing was graded or a function was not found, the reason."""
+    lines = [f"{report.exercise}: {STATES[report.state]} ({report.earned} of {report.possible})"
+             + f". {report.message}".rstrip(".") * (report.state == "missing") for report in record.reports]
+    return escape("; ".join([*([record.reason.rstrip(".")] if record.reason else lines), *(mark.why if mark else ())]), quote=False)
 
 
 def moodle_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
@@ -54,12 +60,10 @@ def moodle_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, 
         if record := known.get(student):
             mark = marks.get(student)
             row[grade] = scale_mark(record, mark, row[most] if most is not None else "")
-            if comment is not None:                      # only names and numbers, nothing that a student wrote
-                lines = [f"{report.exercise}: {STATES[report.state]} ({report.earned} of {report.possible})"
-                        for report in record.reports]
-                row[comment] = escape_formula("; ".join([*lines, *(mark.why if mark else ())]))
+            if comment is not None:
+                row[comment] = escape_formula(describe_result(record, mark))
         rows.append(row)
-    return to_csv([header, *rows])
+    return to_csv([header, *rows], escape=False)
 
 
 def canvas_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
@@ -80,11 +84,4 @@ def canvas_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, 
         elif row is possible:
             cell = most.strip() or max((record.possible for record in records), default=0)
         lines.append([*(row[place] for place in own), cell])
-    return to_csv(lines)
-
-
-def to_csv(rows: Sequence[Sequence[object]]) -> str:
-    """CSV, with a comma between the columns."""
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
+    return to_csv(lines, escape=False)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from statistics import StatisticsError, correlation
 from urllib.parse import quote
 
 from course_lib.exercises import EXERCISES
@@ -54,6 +56,8 @@ def student_page(record: Graded, mark: Mark | None = None) -> str:
     """The whole page of one student, as HTML; with the mark, if there is one, and why it is so."""
     title = f"{record.student}: {record.earned} of {record.possible} points"
     parts = "".join(exercise_section(report, record.code.get(report.exercise, "")) for report in record.reports)
+    if record.reason:
+        parts = f'<p class="feedback"><strong class="wrong">{escape(record.reason)}</strong></p>\n'
     return html_document(title, describe_grading(record) + (describe_mark(mark) if mark else "") + parts)
 
 
@@ -89,7 +93,7 @@ def describe_grading(record: Graded) -> str:
     how = ", ".join(level.get(name, name) for name in record.isolation.split("; "))
     files = record.file if "; " in record.file else Path(record.file).name
     lines = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n" if record.file else ""]
-    return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes])
+    return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes if not record.reason.endswith(note)])
 
 
 def describe_mark(mark: Mark) -> str:
@@ -129,6 +133,7 @@ class Summary:
     exercise: str
     earned: int = 0
     possible: int = 0
+    discrimination: float | None = None
     kinds: Counter = field(default_factory=Counter)
     states: dict[str, list[str]] = field(default_factory=dict)       # state -> students
     mistakes: dict[str, list[str]] = field(default_factory=dict)     # misconception -> students
@@ -143,6 +148,11 @@ class Summary:
     def mean(self) -> float:
         """Points earned by the class over those that it could earn."""
         return self.earned / self.possible if self.possible else 0.0
+
+    @property
+    def discrimination_text(self) -> str:
+        """The discrimination with two decimal places; a dash where it is not defined."""
+        return "-" if self.discrimination is None else f"{self.discrimination:.2f}"
 
     @property
     def named(self) -> list[tuple[str, list[str], str]]:
@@ -170,6 +180,11 @@ def summarize(records: Sequence[Graded]) -> list[Summary]:
     for record in records:
         for report in record.reports:
             summaries.setdefault(report.exercise, Summary(report.exercise)).add(record.student, report)
+    for name, summary in summaries.items():
+        pairs = [(report.earned, record.earned - report.earned) for record in records for report in record.reports
+                 if report.exercise == name and report.state != "not_submitted"]
+        with suppress(StatisticsError):                  # fewer than two students, or all with the same points
+            summary.discrimination = correlation(*zip(*pairs, strict=True)) if pairs else None
     return list(summaries.values())
 
 
@@ -195,10 +210,13 @@ def exercise_table(summaries: Sequence[Summary]) -> str:
     if not summaries:
         return "<p>No exercise was asked for, and none was found.</p>\n"
     rows = (f'<tr><td><a href="#{escape(summary.exercise)}">{escape(summary.exercise)}</a></td><td>{bar(summary)}</td>'
-            f'<td class="number">{summary.kinds["full"]} of {summary.count}</td><td class="number">{summary.mean:.0%}</td></tr>\n'
+            f'<td class="number">{summary.kinds["full"]} of {summary.count}</td><td class="number">{summary.mean:.2f}</td>'
+            f'<td class="number">{summary.discrimination_text}</td></tr>\n'
             for summary in summaries)
-    return (f"<section>\n<h2>All exercises</h2>\n<p>Each bar, from left to right: {', '.join(KINDS.values())}.</p>\n"
-            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Mean"), rows)}</div>\n</section>\n')
+    return (f"<section>\n<h2>All exercises</h2>\n<p>Each bar, from left to right: {', '.join(KINDS.values())}. Difficulty is the share of "
+            "the points that the class earned. Discrimination is the correlation of an exercise's points with the points of the other "
+            "exercises, over the students who submitted.</p>\n"
+            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Difficulty", "Discrimination"), rows)}</div>\n</section>\n')
 
 
 def bar(summary: Summary) -> str:
@@ -265,6 +283,8 @@ def class_table(records: Sequence[Graded]) -> str:
     for summary in summarize(records):
         groups = [("state", name, text, summary.states[name]) for name, text in STATES.items() if name in summary.states]
         groups += [("mistake", name, text, people) for name, people, text in summary.named]
+        rows += [[summary.exercise, "statistic", name, value, "", "", ""]
+                 for name, value in (("difficulty", f"{summary.mean:.2f}"), ("discrimination", summary.discrimination_text))]
         if summary.stuck:
             groups.append(("stuck", "", "tried, and has no points or an answer that stopped", [student for student, _ in summary.stuck]))
         rows += [[summary.exercise, kind, name, len(people), summary.count, text, "; ".join(people)] for kind, name, text, people in groups]

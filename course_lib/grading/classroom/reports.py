@@ -7,54 +7,72 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from course_lib.grading.classroom import lms
+from course_lib.grading.classroom import feedback, lms
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.marks import Mark, describe_changes, read_earlier, to_decimal
 from course_lib.grading.classroom.pages import class_page, class_table, student_page
 from course_lib.grading.classroom.roster import Roster
-from course_lib.grading.classroom.tables import csv_table
+from course_lib.grading.classroom.tables import csv_table, to_csv
 from course_lib.grading.verdict import Report
 
 BOM = "\ufeff"                  # by which Excel knows that a table is UTF-8
 
 
-def check_options(args, roster: Roster) -> list[dict[str, Any]] | None:
-    """The marks of --since, which may be the file that --json is to write. Raises ValueError for what could not be written
+def check_options(args, roster: Roster, downloads: Mapping[str, str] = {}) -> list[dict[str, Any]] | None:
+    """The marks of --update, which may be the file that --json is to write. Raises ValueError for what could not be written
     at the end of a long run."""
     for option in lms.TABLES:
         if getattr(args, option):
             lms.check_roster(option, roster)
-    return read_earlier(args.since) if args.since else None
+    if args.feedback and not feedback.name_files([Graded(student, "") for student in {*downloads, *roster.students}], downloads, roster):
+        raise ValueError("--feedback needs the submissions under the names that Moodle or Canvas gave them, or Moodle's grading worksheet as "
+                         "--roster")
+    return read_earlier(args.update) if args.update else None
 
 
-def write(args, records: Sequence[Graded], roster: Roster | None = None,
-          marks: Mapping[str, Mark] = {}, earlier: Any = None) -> None:
+def write(args, records: Sequence[Graded], roster: Roster = Roster(), marks: Mapping[str, Mark] = {}, earlier: Any = None,
+          downloads: Mapping[str, str] = {}) -> None:
     """The files that were asked for, of these records, one for each student, and of their marks, if there are any."""
     now = [record.to_dict() | ({"mark": marks[record.student].to_dict()} if marks else {}) for record in records]
     if args.csv:
         write_text(Path(args.csv), BOM + csv_table(records, marks))
     if args.json:
         write_text(Path(args.json), json.dumps(now, indent=1) + "\n")
-    for record in records:
-        mark, name = marks.get(record.student), file_name(record.student)
+    shown = anonymize(records) if args.anonymous else dict(zip([record.student for record in records], records, strict=True))
+    pages = {}                                           # of each student as shown: the address from the page on the class
+    for student, record in shown.items():
+        mark, name = marks.get(student), file_name(student)
         if args.html:
-            write_text(Path(args.html, f"{name}.html"), student_page(record, mark))
+            path = Path(args.html, f"{file_name(record.student)}.html")
+            pages[record.student] = Path(os.path.relpath(path, args.report or ".")).as_posix()
+            write_text(path, student_page(record, mark))
         if args.gradescope:
             write_text(Path(args.gradescope, name, "results.json"), json.dumps(gradescope_results(record, mark), indent=1))
+    if args.html:
+        rows = [[student, roster.address(student), f"{file_name(record.student)}.html"] for student, record in shown.items()]
+        write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "address", "file"], *rows]))
     if args.report:                                      # the names in it lead to the students' pages, if there are any
-        folder = Path(os.path.relpath(args.html, args.report)) if args.html else None
-        pages = {record.student: (folder / f"{file_name(record.student)}.html").as_posix() for record in records} if folder else {}
-        write_text(Path(args.report, "index.html"), class_page(records, pages))
-        write_text(Path(args.report, "class.csv"), BOM + class_table(records))
+        write_text(Path(args.report, "index.html"), class_page(list(shown.values()), pages))
+        write_text(Path(args.report, "class.csv"), BOM + class_table(list(shown.values())))
+    if args.feedback:
+        feedback.write_zip(args.feedback, records, marks, feedback.name_files(records, downloads, roster))
     if args.moodle:
         write_text(Path(args.moodle), lms.moodle_table(roster, records, marks, args.column))
     if args.canvas:
         write_text(Path(args.canvas), lms.canvas_table(roster, records, marks, args.column))
     if earlier is not None:
         print("\n".join(describe_changes(earlier, now)) or "No mark has changed.", file=sys.stderr)
+
+
+def anonymize(records: Sequence[Graded]) -> dict[str, Graded]:
+    """Each student's record under a number, in an order that does not follow the names, without files and notes, which may name the
+    student."""
+    order = sorted(records, key=lambda record: hashlib.sha256(f"{record.seed} {record.student}".encode("utf-8", "surrogatepass")).digest())
+    return {record.student: replace(record, student=f"student {number:03}", file="", notes=[]) for number, record in enumerate(order, 1)}
 
 
 def write_text(path: Path, text: str) -> None:
@@ -66,7 +84,7 @@ def write_text(path: Path, text: str) -> None:
 def file_name(student: str) -> str:
     """A name that every file system accepts, and that no two students share."""
     plain = re.sub(r"[^A-Za-z0-9._@-]", "_", student).strip(".")[:80]
-    reserved = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain)
+    reserved = re.fullmatch(r"(?i)(index|con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain)
     hashed = re.search("-[0-9a-f]{16}$", plain)          # as the name of another student may end
     if plain and plain == student and not reserved and not hashed and plain == plain.lower():
         return plain

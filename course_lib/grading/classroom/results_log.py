@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.grading.classroom.collection import Submission
-from course_lib.grading.classroom.grading import Graded, checks_version, open_submission
+from course_lib.grading.classroom.grading import Graded, checks_version
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.submissions import archives
@@ -54,8 +54,7 @@ class ResultsLog:
         """The seed of the first record; None if there is none."""
         return next((record.seed for records in self.records.values() for record in records.values()), None)
 
-    def find(self, submission: Submission, exercises: Sequence[Exercise] | None = None, isolated: bool = False
-             ) -> Graded | None:
+    def find(self, submission: Submission, exercises: Sequence[Exercise], isolated: bool = False) -> Graded | None:
         """The record of this submission on these exercises, at the best level of isolation that has one; with `isolated`, in
         bubblewrap's sandbox."""
         if (submission.student, os.path.abspath(submission.path)) not in self.paths:
@@ -66,9 +65,7 @@ class ResultsLog:
             digest = ""
         records = self.records.get((submission.student, os.path.abspath(submission.path), digest))
         if records is None:
-            return None                                  # another content: it need not be parsed
-        if exercises is None:
-            *_, exercises = open_submission(submission.path)
+            return None                                  # another content
         checks = checks_version(exercises)
         return next((records[checks, level] for level in (ISOLATED if isolated else LEVELS) if (checks, level) in records), None)
 

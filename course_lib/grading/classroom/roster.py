@@ -76,6 +76,11 @@ class Roster:
     def __bool__(self) -> bool:
         return bool(self.people)
 
+    def address(self, student: str) -> str:
+        """The student's address of e-mail, if the roster has one."""
+        keys = (key for person in self.people if person.student == student for key in sorted(person.keys))
+        return next((key for key in keys if "@" in key), "")
+
     def find(self, name: str) -> str | None:
         """The student with this name, number or address; None if there is none. Raises ValueError if there are more."""
         key = fold(name)

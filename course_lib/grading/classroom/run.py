@@ -10,16 +10,15 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom import NOTICE, cluster, reports, selection
+from course_lib.grading.classroom import NOTICE, reports, selection
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
 from course_lib.grading.classroom.collection import Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
 from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
-from course_lib.grading.classroom.marks import apply_marks, read_marks
+from course_lib.grading.classroom.marks import apply_marks, read_marks, update_records
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
-from course_lib.grading.classroom.tables import list_exercises, terminal_table
+from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.submissions.archives import MOST
@@ -42,9 +41,11 @@ def grade_class(args, workers: list, roster: Roster) -> int:
         if item.twice:
             print(f"{TWICE} {printable(item.path)}", file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
-    entries = read_marks(args.marks, {*present, *roster.students}) if args.marks else None
-    earlier = reports.check_options(args, roster)
-    if args.require_isolation and not args.dask:
+    downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
+    earlier = reports.check_options(args, roster, downloads)
+    before = {record["student"] for record in earlier or ()}
+    entries = read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
+    if args.require_isolation:
         workers[0].wait_ready()                          # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
@@ -63,8 +64,8 @@ def grade_class(args, workers: list, roster: Roster) -> int:
             failed[item] = f"{MOST} notebooks of this student are graded in one run"
         elif item not in graded:
             todo.append(item)
-    task = Task(seed, [exercise.id for exercise in requested] if requested else None)
-    results = cluster.grade_all(todo, task, args.dask, args.require_isolation) if args.dask else grade_all(todo, task, workers)
+    task = Task(seed, [exercise.id for exercise in requested])
+    results = grade_all(todo, task, workers)
     stopped = False
     with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
@@ -79,37 +80,36 @@ def grade_class(args, workers: list, roster: Roster) -> int:
             stopped = True
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
-    missing = [student for student in roster.students if student not in present][first - 1::count]
+    missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
     files, absent = complete_class([(item, graded.get(item) or failed[item]) for item in items], missing, requested, seed)
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
     records = merge_by_student([*files, *absent])
-    reports.write(args, records, roster, apply_marks(records, entries) if entries is not None else {}, earlier)
-    print(terminal_table(records))
-    print_notes(records, failed, sorted({*present} - {*roster.students}) if roster else [], workers)
+    if earlier is not None:
+        records = update_records(earlier, records)
+    marks = apply_marks(records, entries) if entries is not None else {}
+    reports.write(args, records, roster, marks, earlier, downloads)
+    print(terminal_table(records, marks))
+    unread = [record for record in files if record.reason]
+    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], workers)
+    if not args.require_isolation:
+        print(NOTICE, file=sys.stderr)
     if stopped:
         raise KeyboardInterrupt
-    return 1 if failed else 0
+    return 1 if unread else 0
 
 
 def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: Sequence[str],
-                   requested: Sequence[Exercise] | None, seed: int) -> tuple[list[Graded], list[Graded]]:
+                   exercises: Sequence[Exercise], seed: int) -> tuple[list[Graded], list[Graded]]:
     """One record for each file, given its record or the reason why there is none; and one for each student without a submission.
     What could not be graded is in every table, but not in the log, so that the next run tries it again."""
-    usual = [exercise.id for exercise in requested] if requested else list_exercises(
-        [record for _, record in results if isinstance(record, Graded)])
-    exercises = [EXERCISES[name] for name in usual]
     records = []
     for item, record in results:
-        own = exercises if requested else selection.select_by_name(item.path) or exercises
         if isinstance(record, str):
             message = f"Not graded: {record}. The same command tries again."
             record = Graded(item.student, "", seed=seed, notes=[printable(message)],
-                            reports=[empty_report(exercise, "not_graded", message) for exercise in own])
-        elif not record.reports and record.notes:        # it names no exercise: a 0 for each
-            state = "missing" if selection.NOTHING in record.notes else "unreadable"
-            record = replace(record, reports=[empty_report(exercise, state, record.notes[0]) for exercise in own])
+                            reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
         notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
         records.append(replace(record, file=printable(item.path), notes=notes))       # the log may know it by another path
     return records, [absent_record(student, exercises, seed) for student in missing]
@@ -117,15 +117,15 @@ def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: 
 
 def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
     """The record of a student of the roster without a submission."""
-    message = "No notebook of this student was found."
+    message = "No submission of this student was found."
     return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[message],
-                  reports=[empty_report(exercise, "missing", message) for exercise in exercises])
+                  reports=[empty_report(exercise, "not_submitted", message) for exercise in exercises])
 
 
-def print_notes(records: Sequence[Graded], failed: dict[Submission, str], strangers: Sequence[str], workers: Sequence) -> None:
+def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str], workers: Sequence) -> None:
     """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
-    lines += [f"Not graded: {printable(item.path)}: {reason}" for item, reason in failed.items()]
+    lines += [f"Not graded: {record.file}: {record.reports[0].message.removeprefix('Not graded: ')}" for record in unread]
     lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
@@ -135,4 +135,4 @@ def print_notes(records: Sequence[Graded], failed: dict[Submission, str], strang
         why = next((f"; {worker.why}" for worker in workers if worker.why), "")
         lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own "
                      "code, not for marks.")
-    print("\n".join([*lines, NOTICE]), file=sys.stderr)
+    print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The exercises that a notebook is graded on: those that were asked for, or those of the chapter that it names."""
+"""The exercises that a class is graded on, and a note on a notebook of another chapter."""
 from __future__ import annotations
 
 import os
@@ -14,8 +14,6 @@ from course_lib.grading.submissions.notebook import Notebook
 
 # the words of the name of each chapter's notebook: {"self-attention": ("13", "self", "attention")}
 NAMES = {slug: (row["number"], *slug.split("-")) for slug, row in chapters().items()}
-NOTHING = ("No exercise was found: neither the notebook's metadata nor its name says which chapter it is, and it defines no "
-           "function of that name. --chapter decides.")
 
 
 def select_chapters(names: Sequence[str]) -> list[Exercise]:
@@ -28,9 +26,9 @@ def select_ids(ids: Iterable[str]) -> list[Exercise]:
     return [get(name) for name in dict.fromkeys(name.strip() for name in ids)]
 
 
-def select_requested(args: Namespace) -> list[Exercise] | None:
-    """The exercises that --chapter or --exercises ask for; None where neither is given."""
-    return select_chapters(args.chapter) if args.chapter else select_ids(args.exercises) if args.exercises else None
+def select_requested(args: Namespace) -> list[Exercise]:
+    """The exercises that --chapter or --exercises name."""
+    return select_chapters(args.chapter) if args.chapter else select_ids(args.exercises)
 
 
 def chapter_in_name(stem: str, whole: bool = False) -> str | None:
@@ -45,35 +43,11 @@ def chapter_in_name(stem: str, whole: bool = False) -> str | None:
     return None
 
 
-def select_by_name(path: str | os.PathLike) -> list[Exercise]:
-    """The exercises of the chapter in the file's name; none if it names none."""
-    slug = chapter_in_name(without_suffix(Path(path).name))
-    return of_chapter(slug) if slug else []
-
-
-def select_by_content(notebook: Notebook | None, path: str | os.PathLike) -> tuple[list[Exercise], str]:
-    """The exercises that a notebook is graded on where none were asked for, and how they were found: all exercises of the chapters
-    that its metadata name, else of the chapter in its name (nothing is gained by leaving one out), else those of the
-    functions that it defines. None for a file that cannot be read and whose name says no chapter."""
-    named = chapters_of(exercise.id for exercise in select_by_name(path))
-    declared = chapters_of(notebook.exercises) if notebook else set()
-    if declared or named:
-        other = f"; its name says {list_chapters(named)}. --chapter decides." if named and named != declared else "."
-        how = f"Graded as {list_chapters(declared)}, as its metadata say{other}" if declared else f"Graded as {list_chapters(named)}, by its name."
-        return [exercise for slug in in_order(declared or named) for exercise in of_chapter(slug)], how
-    if notebook is None:
-        return [], ""
-    names = set(notebook.names)
-    if defined := [exercise for slug in in_order(chapters_of(names)) for exercise in of_chapter(slug) if exercise.id in names]:
-        return defined, ("Neither its metadata nor its name tells the chapter: it was graded by what it defines. --chapter "
-                         "decides.")
-    return [], NOTHING
-
-
 def describe_mismatch(requested: Sequence[Exercise], notebook: Notebook, path: str | os.PathLike) -> str:
     """A note on a notebook that names other chapters than were asked for; empty if it does not."""
     wanted = {exercise.chapter for exercise in requested}
-    by_name = chapters_of(exercise.id for exercise in select_by_name(path))
+    slug = chapter_in_name(without_suffix(Path(path).name))
+    by_name = {slug} if slug else set()
     others = [f"its {source} {list_chapters(slugs)}" for source, slugs in (("metadata say", chapters_of(notebook.exercises)), ("name says", by_name))
               if slugs and not slugs & wanted]
     return f"Graded by what was asked for, of {list_chapters(wanted)}; {' and '.join(others)}." if others else ""

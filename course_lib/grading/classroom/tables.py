@@ -20,22 +20,29 @@ def list_exercises(records: Sequence[Graded]) -> list[str]:
     return list(dict.fromkeys(report.exercise for record in records for report in record.reports))
 
 
-def terminal_table(records: Sequence[Graded]) -> str:
-    """One line for each student, then how many there are and their mean."""
+def terminal_table(records: Sequence[Graded], marks: Mapping[str, Mark] = {}) -> str:
+    """One line for each student, then how many there are, their mean, and the reasons of an instructor's own marks. With `marks`, the
+    mark is what is exported, and the mean is that of the marks."""
     if not records:
         return "No submission was found."
-    head = ["student", "file", "points", "score", "isolation", "exercises"]
-    rows = [[shorten(record.student), shorten(record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none"),
-             f"{record.earned}/{record.possible}", f"{record.score:.0%}", record.isolation or "-",
-             "; ".join(f"{report.exercise} {STATES[report.state]}" for report in record.reports
-                       if report.state != "right") or ("all right" if record.reports else "none found")]
-            for record in records]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
-    lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-             for row in [head, *rows]]
-    mean = sum(record.score for record in records) / len(records)
+    rows = [["student", "file", "points", *["mark"] * bool(marks), "score", "exercises"]]
+    scores = []
+    for record in records:
+        mark = marks.get(record.student)
+        scores.append(float(mark.total / mark.possible) if mark and mark.possible else 0.0 if mark else record.score)
+        wrong = [f"{report.exercise} {STATES[report.state]}" for report in record.reports if report.state != "right"]
+        rows.append([shorten(record.student), shorten(record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none"),
+                     f"{record.earned}/{record.possible}", *([f"{to_decimal(mark.total):g}/{to_decimal(mark.possible):g}"] if mark else []),
+                     f"{scores[-1]:.0%}", record.reason.partition(":")[0] or "; ".join(wrong) or ("all right" if record.reports else "none found")])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip() for row in rows]
+    levels = ", ".join(sorted({level for record in records for level in record.isolation.split("; ")} - {""})) or "none"
     count = "1 student" if len(records) == 1 else f"{len(records)} students"
-    return "\n".join([*lines, f"{count}, mean score {mean:.0%}"])
+    lines.append(f"{count}, mean score {sum(scores) / len(scores):.0%}, isolation: {levels}")
+    for_all = set.intersection(*(set(mark.why) for mark in marks.values())) if len(marks) > 1 else set()
+    lines += [f"all students: {reason}" for reason in next(iter(marks.values())).why if reason in for_all] if marks else []
+    lines += [f"{student}: {reason}" for student, mark in marks.items() for reason in mark.why if reason not in for_all]
+    return "\n".join(lines)
 
 
 def shorten(text: str) -> str:
@@ -49,7 +56,7 @@ def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None
     names = list_exercises(records)
     rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
              *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
-             "notes", *(("mark", "why") if marks else ())]]
+             "notes", *(("mark", "mark possible", "why") if marks else ())]]
     for record in records:
         by_name = {report.exercise: report for report in record.reports}
         cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
@@ -60,16 +67,16 @@ def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None
         cells.append(" ".join(record.notes))
         if marks:
             mark = marks[record.student]
-            cells += [to_decimal(mark.total), "; ".join(mark.why)]
+            cells += [to_decimal(mark.total), to_decimal(mark.possible), "; ".join(mark.why)]
         rows.append(cells)
     return to_csv(rows)
 
 
-def to_csv(rows: Sequence[Sequence[object]]) -> str:
-    """CSV, text in quotes, with no cell that is a formula."""
+def to_csv(rows: Sequence[Sequence[object]], escape: bool = True) -> str:
+    """CSV, text in quotes, with no cell that is a formula; with escape=False the cells as they are."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerows([escape_formula(cell) for cell in row] for row in rows)
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if escape else csv.QUOTE_MINIMAL)
+    writer.writerows([escape_formula(cell) for cell in row] if escape else row for row in rows)
     return buffer.getvalue()
 
 

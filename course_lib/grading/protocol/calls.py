@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import numbers
 import random
 import re
@@ -20,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,10 @@ class Local:
         return Outcome("value", result, dict(zip(wrt, gradients, strict=True))), after
 
 
+class BrokenRule(ValueError):
+    """A function that an exercise hands out was called in a way that the statement does not allow; the text says so to the learner."""
+
+
 class NoGradient(Exception):
     """The result is not connected to an argument, so it has no gradient."""
 
@@ -220,9 +225,12 @@ def compute_gradients(value: Any, wrt: Sequence[Tensor], weight: Tensor | None) 
 
 def outcome_of_error(problem: BaseException, fn: Callable) -> Outcome:
     """The outcome of a call of `fn` that raised."""
-    text = f"{type(problem).__name__}: {problem}"[:500].rstrip(": ")
+    text = str(problem) if isinstance(problem, BrokenRule) else f"{type(problem).__name__}: {problem}"[:500].rstrip(": ")
     if isinstance(problem, OutOfTime):
         return Outcome("timeout", detail=str(problem), where=learner_line(problem, fn))
+    first = inspect.getfullargspec(fn).args[:1] if isinstance(fn, FunctionType) else []
+    if isinstance(problem, TypeError) and first == ["self"] and "positional argument" in text:
+        text = "The first argument of your function is self, as in a method of a class. A function alone has none: delete it."
     of_torch = "not implemented for '" in text or "Could not run '" in text     # an operation that it lacks for these numbers
     if isinstance(problem, NotImplementedError) and not of_torch:
         text = explain_not_implemented(problem, fn)

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.protocol.calls import defer_timeout, plain
+from course_lib.grading.protocol.calls import BrokenRule, defer_timeout, plain
 
 HEADER = 8_000_000              # bytes
 TENSORS = 10_000
@@ -187,7 +187,8 @@ class Endpoint:
         """Call the other end's function; raises RuntimeError with what went wrong there."""
         reply = self.ask("apply", [number, plain(list(args)), plain(kwargs)])
         if not isinstance(reply, dict) or reply.get("kind") != "value":
-            raise RuntimeError(str(reply.get("detail") if isinstance(reply, dict) else "no answer")[:500])
+            detail = str(reply.get("detail") if isinstance(reply, dict) else "no answer")[:500]
+            raise BrokenRule(detail) if isinstance(reply, dict) and reply.get("rule") else RuntimeError(detail)
         return reply.get("value")
 
     def answer_apply(self, data: Any) -> dict:
@@ -246,8 +247,9 @@ class Endpoint:
         kind = next(iter(tree))
         part = tree[kind]
         try:
-            if kind == "tensor":
-                return restore_tensor(tensors[natural_number(part)], tree["dtype"], tree["shape"])
+            if kind == "tensor":                             # each once: what a message unpacks to is bounded by its size
+                data, tensors[part] = tensors[natural_number(part)], None
+                return restore_tensor(data, tree["dtype"], tree["shape"])
             if kind == "list":
                 return [self.unpack(item, tensors, depth + 1) for item in part]
             if kind == "tuple":
@@ -272,6 +274,8 @@ def run_function(function: Callable, args: list, kwargs: dict) -> dict:
         return {"kind": "value", "value": plain(function(*args, **kwargs))}
     except (Broken, TooSlow):
         raise
+    except BrokenRule as problem:
+        return {"kind": "error", "detail": str(problem), "rule": True}
     except Exception as problem:
         return {"kind": "error", "detail": f"{type(problem).__name__}: {problem}"[:500]}
 

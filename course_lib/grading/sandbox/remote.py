@@ -26,6 +26,7 @@ ATTEMPTS = 5                    # fresh starts, each without one more statement 
 CALLS = 100_000                 # calls of the functions that a learner is given, for one exercise
 DETAIL = 500                    # characters of a message from the worker
 RETRY = 1.0                     # seconds of processor after which the grader is interrupted once more, if that was caught
+NO_ANSWER = "It sent something that is no answer."
 KINDS = ("value", "not_attempted", "error", "timeout", "memory", "forbidden")
 
 
@@ -77,12 +78,12 @@ class Remote:
                     outcome = self.end_of_child()
                     self.left_out[statement.text] = outcome.kind, outcome.detail
                     return False
-                kind = "timeout" if str(problem).startswith("it did not end") else "error"
+                problem = problem[:DETAIL] if isinstance(problem, str) else None if problem is None else NO_ANSWER
+                kind = "timeout" if problem is not None and problem.startswith("it did not end") else "error"
             if problem is not None:
-                self.problems.setdefault(statement.cell, str(problem)[:DETAIL])
+                self.problems.setdefault(statement.cell, problem)
                 if self.name in statement.binds:
-                    self.failed = Outcome(kind, detail=f"Cell {statement.cell}, which defines {self.name}, was left out: "
-                                                       f"{str(problem)[:DETAIL]}")
+                    self.failed = Outcome(kind, detail=f"Cell {statement.cell}, which defines {self.name}, was left out: {problem}")
         try:
             exists = self.endpoint.ask("find", {"name": self.name, "seconds": self.deadline, "forbid": list(self.forbid),
                                                "build": self.build}, self.give_up_at(1.0))
@@ -176,7 +177,7 @@ class GraderEnd(Endpoint):
                 reply = run_function(function, args, kwargs)
         except OutOfTime:
             raise TooSlow from None
-        if reply["kind"] == "error":                     # its text may name the function, which can be what the exercise asks for
+        if reply["kind"] == "error" and "rule" not in reply:        # its text may name the function, which can be what the exercise asks for
             large = "allocate memory" in reply["detail"] or reply["detail"].startswith("MemoryError")
             reply["detail"] = ("a function that it was given cannot allocate memory for its result" if large else
                                "a function that it was given does not take these arguments")
@@ -202,13 +203,13 @@ class GraderEnd(Endpoint):
 def validate(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
     """The reply as an Outcome of a call with these arguments, whatever it holds."""
     if not isinstance(reply, dict):
-        return Outcome("error", detail="It sent something that is no answer.")
+        return Outcome("error", detail=NO_ANSWER)
     kind, detail = reply.get("kind"), reply.get("detail", "")
     detail = detail[:DETAIL] if isinstance(detail, str) else ""
     if kind == "no_gradient" and wrt:
         return Outcome("no_gradient", detail=detail)
     if kind not in KINDS:
-        return Outcome("error", detail="It sent something that is no answer.")
+        return Outcome("error", detail=NO_ANSWER)
     if kind != "value":
         where = reply.get("where", "")
         return Outcome(kind, detail=detail, where=where[:DETAIL] if isinstance(where, str) else "")

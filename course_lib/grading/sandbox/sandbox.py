@@ -114,6 +114,7 @@ class Worker:
             self.close()
             raise NoSandbox("the worker did not start: can this Python import torch?")
         self.ready = True
+        self.require |= self.level in ISOLATED           # nothing that an answer does makes a later start less isolated
 
     def line(self, seconds: float) -> str | None:
         """The worker's next line, or None if it has gone or is silent for too long."""

@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import os
+import re
 import stat
 import struct
 import tarfile
@@ -83,10 +84,9 @@ def open_member(archive: str, inner: Sequence[str]) -> bytes | list[str]:
     try:
         with open(archive, "rb") as file:
             return follow(file, tuple(inner))
-    except Unreadable:
+    except (Unreadable, MemoryError):
         raise
-    except (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, tarfile.TarError,
-            zlib.error) as problem:
+    except Exception as problem:                         # of a package that reads it: also IndexError, lzma.LZMAError
         locked = isinstance(problem, RuntimeError) and "password" in str(problem)
         raise Unreadable("The archive asks for a password. Hand in the notebook itself." if locked else
                          "The archive cannot be read: it is damaged, or of another kind than its name says. Hand in the "
@@ -186,8 +186,8 @@ def normalize_name(name: str) -> str:
     """A member's name with / between its parts; of one that is too long the first part, so that its student has a row.
     Raises Unreadable if it leads out of the archive."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
-    if ".." in parts or name[:1] in "/\\" or not parts or ":" in parts[0][1:2]:
-        raise Unreadable("A name in the archive leads out of it. Hand in the notebook itself.")
+    if ".." in parts or name[:1] in "/\\" or not parts or re.match(r"[A-Za-z]:[/\\]", name):
+        raise Unreadable(f"A name in the archive leads out of it: {ascii(name[:LENGTH])}. Hand in the notebook itself.")
     if len(parts) > PARTS or max(map(len, parts)) > LENGTH:
         parts = [parts[0][:LENGTH], TOO_LONG]
     return "/".join(parts)

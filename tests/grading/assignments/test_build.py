@@ -196,32 +196,32 @@ def edited(nb):
 
 
 STALE = {
-    "answer of fvsbn_sample": lambda course: sample_course.change(one(course), edited),
-    "04-made-up.ipynb is stale: it has": lambda course: sample_course.change(one(course), lambda nb: nb["cells"].pop()),
-    "in the metadata of cell 4 (task of fvsbn_conditionals)":
-        lambda course: sample_course.change(one(course), lambda nb: nb["cells"][3]["metadata"].update(tags=["x"])),
-    "04-made-up.ipynb is stale in its metadata": lambda course: sample_course.change(
-        one(course), lambda nb: nb["metadata"]["course"]["exercises"].pop()),
-    "04-made-up.ipynb is missing": lambda course: one(course).unlink(),
-    "solutions.json is stale": lambda course: course.store.write_text("{}"),
-    "solutions.json is missing": lambda course: course.store.unlink(),
-    "stale from cell 9 on (task of fvsbn_sample)": lambda course: sample_course.change(
-        one(course, folder="solutions"), lambda nb: sample_course.of(nb, "task", 1).update(source="## Other\n\nTask.")),
-    "07-old.ipynb has no source": lambda course: (course.exercises / "07-old.ipynb").write_text(
-        one(course).read_text()),
-    "calls check and stores no output": lambda course: sample_course.change(
-        one(course), lambda nb: sample_course.of(nb, "check").update(outputs=[], execution_count=None)),
-    "not in normal form": lambda course: one(course).write_text(one(course).read_text() + "\n"),
+    "a cell": ("04-made-up.ipynb is stale", lambda course: sample_course.change(one(course), edited)),
+    "fewer cells": ("04-made-up.ipynb is stale", lambda course: sample_course.change(one(course), lambda nb: nb["cells"].pop())),
+    "metadata of a cell": ("04-made-up.ipynb is stale", lambda course: sample_course.change(
+        one(course), lambda nb: nb["cells"][3]["metadata"].update(tags=["x"]))),
+    "metadata": ("04-made-up.ipynb is stale", lambda course: sample_course.change(
+        one(course), lambda nb: nb["metadata"]["course"]["exercises"].pop())),
+    "no exercises": ("04-made-up.ipynb is missing", lambda course: one(course).unlink()),
+    "other solutions": ("solutions.json is stale", lambda course: course.store.write_text("{}")),
+    "no solutions": ("solutions.json is missing", lambda course: course.store.unlink()),
+    "another task": ("04-made-up.ipynb is stale", lambda course: sample_course.change(
+        one(course, folder="solutions"), lambda nb: sample_course.of(nb, "task", 1).update(source="## Other\n\nTask."))),
+    "no source": ("07-old.ipynb has no source", lambda course: (course.exercises / "07-old.ipynb").write_text(one(course).read_text())),
+    "no output": ("calls check and stores no output", lambda course: sample_course.change(
+        one(course), lambda nb: sample_course.of(nb, "check").update(outputs=[], execution_count=None))),
+    "another form": ("04-made-up.ipynb is stale", lambda course: one(course).write_text(one(course).read_text() + "\n")),
 }
 
 
 @pytest.mark.parametrize("fault", STALE)
 def test_check_names_stale_files(whole, capsys, fault):
+    words, change = STALE[fault]
     assert check(whole) == 0
-    STALE[fault](whole)
+    change(whole)
     before = {path: path.read_bytes() for path in whole.solutions.parent.rglob("*") if path.is_file()}
     assert check(whole) == 1
-    assert fault in capsys.readouterr().err
+    assert words in capsys.readouterr().err
     assert before == {path: path.read_bytes() for path in whole.solutions.parent.rglob("*") if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""The bundle for students holds not one line of a solution, wherever somebody put one; nothing is written over."""
+"""The bundle for students holds not one line of a solution; nothing is written over."""
 from __future__ import annotations
 
 import argparse
@@ -10,6 +10,7 @@ from course_lib.exercises import chapters, of_chapter
 from course_lib.grading.assignments import build, form, release
 from tests.conftest import ROOT
 from tests.grading import sample_course
+from tests.support import leaks
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_release_writes_two_bundles(course, capsys):
     assert "raise NotImplementedError" in student["exercises/04-made-up.ipynb"]
     assert "total_find_leaks" in teacher["solutions/04-made-up.ipynb"]
     assert "exercises/04-made-up.ipynb`: chapter fvsbn" in student["README.md"]
-    assert "holds the references" in capsys.readouterr().out
+    assert "contains the references" in capsys.readouterr().out
 
 
 def test_release_holds_no_solution(course):
@@ -90,15 +91,19 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("leak", LEAKS)
-def test_leak_stops_release(course, capsys, leak):
+def test_find_leaks(course, leak):
     sample_course.change(course.solutions / "04-made-up.ipynb", LEAKS[leak])
-    assert release.run(course) == 1
-    said = capsys.readouterr().err
+    said = "\n".join(leaks_in_release(course))
     assert "exercises/04-made-up.ipynb holds a" in said and "01-made-up" not in said
-    assert not course.to.exists()
 
 
-def test_leak_in_output_stops_release(course, capsys):
+def leaks_in_release(course):
+    pages = build.read_sources(course.solutions)
+    student, _ = release.make_bundles(pages, course.exercises)
+    return leaks.find_leaks(pages.values(), student.items())
+
+
+def test_find_leaks_in_output(course):
     """Somebody ran solution("...") in the exercises, and the output was stored."""
     nb = form.read(course.solutions / "04-made-up.ipynb")
     page = build.exercise_page(build.solution_page(nb, course.solutions / "04-made-up.ipynb"),
@@ -107,29 +112,19 @@ def test_leak_in_output_stops_release(course, capsys):
     assert page["cells"][6]["source"].startswith("# play")
     course.exercises.mkdir()
     (course.exercises / "04-made-up.ipynb").write_text(form.dumps(page))
-    assert release.run(course) == 1
-    assert "holds a line of the answer of fvsbn_sample: total_fvsbn_sample=x+1" in capsys.readouterr().err
-
-
-def test_leak_in_existing_file_is_found(course, capsys):
-    for name in ("student", "solutions"):
-        (course.to / name).mkdir(parents=True)
-    (course.to / "student/notes.txt").write_text("total_fvsbn_sample = x + 1")
-    course.force = True
-    assert release.run(course) == 1
-    assert "student/notes.txt holds a line of the answer of fvsbn_sample" in capsys.readouterr().err
+    assert "holds a line of the answer of fvsbn_sample: total_fvsbn_sample=x+1" in "\n".join(leaks_in_release(course))
 
 
 def test_find_leaks_ignores_stub_lines(course):
     path = course.solutions / "04-made-up.ipynb"
     sample_course.change(path, lambda nb: sample_course.of(nb, "answer").update(source=sample_course.answer("fvsbn_conditionals").replace(
         "    return None\n", "    LIMIT_fvsbn_conditionals = 3\n    for (\n        [\n    )\n")))
-    lines = release.secrets([form.read(path)])
+    lines = leaks.secrets([form.read(path)])
     assert not {"return None", "returnNone", ")", "[", "LIMIT_fvsbn_conditionals=3"} & {line for line, _ in lines}
     for line in ("else:", "return None", "})", "", "try:", "continue  # with more words", "1, 2"):
-        assert not release.has_content(line), line
+        assert not leaks.has_content(line), line
     for line in ("return x", "p = 1", "x.sum()", "One word"):
-        assert release.has_content(line), line
+        assert leaks.has_content(line), line
 
 
 def test_release_refuses_to_overwrite(course, capsys):
@@ -174,8 +169,8 @@ def test_requirements_without_address(course, capsys):
 def test_course_leaks_nothing():
     pages = build.read_sources(ROOT / "solutions")
     student, _ = release.make_bundles(pages, ROOT / "exercises")
-    assert release.find_leaks(pages.values(), student.items()) == []
-    assert len(list(release.secrets(pages.values()))) > 40
+    assert leaks.find_leaks(pages.values(), student.items()) == []
+    assert len(list(leaks.secrets(pages.values()))) > 40
 
 
 def test_release_one_chapter(course, capsys):
@@ -187,12 +182,3 @@ def test_release_one_chapter(course, capsys):
     assert "17-made-up" in student["README.md"] and "05-made-up" not in student["README.md"]
     course.chapter, course.to = ["99"], course.to / "other"
     assert release.run(course) == 1 and "there is no chapter '99'" in capsys.readouterr().err and not course.to.exists()
-
-
-def test_release_one_chapter_compares_all_solutions(course, capsys):
-    """A line of chapter nade's solution in the text of chapter fvsbn stops it."""
-    later = of_chapter("nade")[0].id
-    sample_course.change(next(course.solutions.glob("04-*.ipynb")), lambda nb: sample_course.of(nb, "task").update(
-        source=sample_course.of(nb, "task")["source"] + f"\n\ntotal_{later} = x + 1"))
-    course.chapter = ["fvsbn"]
-    assert release.run(course) == 1 and f"total_{later}" in capsys.readouterr().err

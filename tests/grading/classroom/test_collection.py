@@ -305,6 +305,12 @@ def test_collect_canvas_files(tmp_path):
         "Lee, Mo", "de la Cruz, Zoë", "O'Neil, Bo-Ann", "kimli"}
 
 
+def test_collect_canvas_copies(tmp_path):
+    """A copy has the attachment's number too; the student is known by the roster."""
+    hand_in(tmp_path, "leemo_7001_90001_hw.ipynb", "leemo_7001_90001_hw (1).ipynb")
+    assert set(students(tmp_path, tmp_path, roster_of(tmp_path / "r", CANVAS)).values()) == {"Lee, Mo"}
+
+
 def test_collect_canvas_without_number(tmp_path):
     hand_in(tmp_path, "leemo_8001_90001_hw.ipynb")
     assert set(students(tmp_path, tmp_path, roster_of(tmp_path / "r", CANVAS)).values()) == {"Lee, Mo"}

@@ -51,6 +51,18 @@ def test_moodle_worksheet(tmp_path):
     assert "student wrote" not in text
 
 
+def test_moodle_feedback_has_reasons(tmp_path):
+    """One sentence for a whole submission; for a missing function what the grader found; no markup."""
+    def comment(*reports):
+        [row, _] = rows(moodle_table(sheet(tmp_path, WORKSHEET), [Graded("Mo Lee", "a", reports=list(reports))], {}, "x"))
+        return row["Feedback comments"]
+
+    for state, words in (("not_submitted", "not submitted"), ("no_notebook", "no notebook in the submission"), ("unreadable", "could not be read")):
+        assert comment(*(Report(name, state, 0, 6, message="Why.") for name in (ONE, "find_leaks"))) == f"{words}: Why"
+    found = comment(Report(ONE, "missing", 0, 6, message="There is a function <b>: rename it."), Report("find_leaks", "right", 5, 5))
+    assert found == f"{ONE}: no such function (0 of 6). There is a function &lt;b&gt;: rename it; find_leaks: right (5 of 5)"
+
+
 def test_moodle_participants(tmp_path):
     found = rows(moodle_table(sheet(tmp_path, MOODLE), [record("Mo Lee (mo@uni.org)", 4), record("Zoë de la Cruz", 6)],
                         {"Mo Lee (mo@uni.org)": Mark({ONE: Fraction(7, 2)})}, "Chapter 1"))

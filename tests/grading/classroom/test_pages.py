@@ -4,6 +4,7 @@ import io
 import re
 from collections import Counter
 
+import numpy
 import pytest
 
 from course_lib.exercises import EXERCISES
@@ -75,7 +76,8 @@ def test_class_table_counts(records):
     assert [row["name"] for row in mine if row["kind"] == "state"] == [name for name in STATES if name in {one[0] for one in PLAN}]
     assert [(row["name"], row["count"], row["students"]) for row in mine if row["kind"] == "mistake"] == [
         ("swapped", "2", "s1; s2"), ("not_logged", "1", "s3")]
-    assert {row["of"] for row in rows} == {"8"}
+    assert {row["of"] for row in rows if row["kind"] != "statistic"} == {"8"}
+    assert [(row["name"], row["count"]) for row in mine if row["kind"] == "statistic"] == [("difficulty", "0.23"), ("discrimination", "-")]
 
 
 def test_class_page_is_reproducible(records):
@@ -87,8 +89,31 @@ def test_class_page_of_empty_class():
     assert "0 students, 0 exercises" in class_page([])
 
 
+def test_discrimination():
+    """Against numpy; absent students and an exercise with the same points for all do not count."""
+    points = [(6, 5), (3, 4), (0, 1), (2, 5)]
+    graded = [Graded(str(i), "", reports=[Report(LOGLIK, "wrong_value", one, 6), Report(TABLE, "wrong_value", two, 5),
+                                          Report("find_leaks", "right", 5, 5)]) for i, (one, two) in enumerate(points)]
+    absent = Graded("absent", "", reports=[Report(name, "not_submitted", 0, 6) for name in (LOGLIK, TABLE, "find_leaks")])
+    one, two, three = summarize([*graded, absent])
+    assert one.discrimination == pytest.approx(numpy.corrcoef(*zip(*points, strict=True))[0, 1]) == two.discrimination
+    assert three.discrimination is None and "0.76" in class_page([*graded, absent])
+
+
+def test_anonymous_pages(tmp_path):
+    names = [f"Ada No. {i}" for i in range(4)]
+    graded = [Graded(name, f"{name}.ipynb", notes=[f"{name}.ipynb: x"], reports=[Report(LOGLIK, "right", 6, 6)]) for name in names]
+    arguments = ["grade", "x", "--chapter", "1", "--anonymous", "--html", str(tmp_path / "pages"), "--report", str(tmp_path), "--csv", str(tmp_path / "m.csv")]
+    reports.write(command_parser().parse_args(arguments), graded)
+    pages = [*(tmp_path / "pages").glob("*.html"), tmp_path / "index.html", tmp_path / "class.csv"]
+    assert len(pages) == 6 and not any("Ada" in path.read_text() for path in pages)
+    index = list(csv.DictReader(io.StringIO((tmp_path / "pages/index.csv").read_text("utf-8-sig"))))
+    assert sorted(row["student"] for row in index) == names and all((tmp_path / "pages" / row["file"]).exists() for row in index)
+    assert "Ada No. 1" in (tmp_path / "m.csv").read_text("utf-8-sig")
+
+
 def test_class_page_links_to_students(records, tmp_path):
-    arguments = ["grade", "x", "--html", str(tmp_path / "out/pages"), "--report", str(tmp_path / "out/class")]
+    arguments = ["grade", "x", "--chapter", "1", "--html", str(tmp_path / "out/pages"), "--report", str(tmp_path / "out/class")]
     reports.write(command_parser().parse_args(arguments), records)
     page = (tmp_path / "out/class/index.html").read_text()
     links = [value for name, value in Tags(page).attributes if name == "href" and not value.startswith("#")]

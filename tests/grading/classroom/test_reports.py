@@ -142,10 +142,11 @@ def test_gradescope_results_text():
 
 
 def test_file_name_is_safe_and_unique(tmp_path):
-    names = ["ada", "Ada", "../etc/passwd", "..", "", "a/b", "a_b", "x" * 300, "x" * 301, "käse", "con", "nul.txt", "\ud800"]
+    names = ["ada", "Ada", "../etc/passwd", "..", "", "a/b", "a_b", "x" * 300, "x" * 301, "käse", "con", "nul.txt", "\ud800", "index"]
     names.append(file_name("käse"))                        # who takes the name of another student's page
     found = [file_name(name) for name in names]
     assert len({one.casefold() for one in found}) == len(names) and found[0] == "ada"
+    assert "index" not in found                             # the page of the class
     for one in found:
         assert not re.search(r"[/\\]", one) and one not in (".", "..")
         save(tmp_path / one, "x")

@@ -95,7 +95,7 @@ def test_receive_refuses_invalid_frames(ends, data):
     {"tensor": 0, "dtype": "float32", "shape": [2**62, 2**62]}, {"tensor": 0, "dtype": "float32", "shape": [1] * 40 + [2]},
     {"tensor": 0}, {"tensor": True, "dtype": "float32", "shape": [2]}, {"list": 3}, {"list": [[1]]}, [1], {}, {"pickle": "x"},
     {"dict": [[{"list": []}, 1]]}, {"dict": [[1]]}, {"dict": 3}, {"yours": 0}, {"yours": -1}, {"function": -1},
-    {"function": "os.system"}, 2**63, {"list": [10**30]}])
+    {"list": [{"tensor": 0, "dtype": "bool", "shape": [8]}] * 2}, {"function": "os.system"}, 2**63, {"list": [10**30]}])
 def test_unpack_refuses_invalid_data(tree):
     with pytest.raises(Broken):
         endpoint().unpack(tree, [bytearray(8)])

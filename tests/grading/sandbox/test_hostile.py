@@ -11,7 +11,7 @@ from course_lib.grading.protocol import calls
 from course_lib.grading.protocol.calls import Outcome
 from course_lib.grading.protocol.wire import Endpoint
 from course_lib.grading.verdict import grade
-from tests.grading.sample_submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
+from tests.grading.sample_submissions import ASKED, LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
 
 HEAD = "import torch, sys, os, time, signal, ctypes, gc, threading, subprocess, builtins, warnings\n"
 RIGHT = "torch.where(x == 1, p, 1 - p).log().sum(dim=1)"
@@ -123,6 +123,15 @@ def test_cheating_earns_nothing(tmp_path, worker, what):
     assert "could not be graded" not in first.message, "the grader stumbled"
 
 
+def test_forged_outcome_of_statement(tmp_path, worker):
+    """The grader makes no text of what is sent in the place of one."""
+    send = "TABLE = [b.channel.send({'reply': i, 'data': {'list': [1, 2, 3]}}, []) for i in range(50)]"
+    first, second = graded(tmp_path, worker, HEAD + FORGED, send, "def bernoulli_chain_loglik(x, p):\n    return TABLE", TABLE,
+                           exercises=quick(), limits=SHORT).reports
+    assert first.earned == 0 and "It sent something that is no answer" in first.message and "1, 2, 3" not in first.message, first
+    assert second.state == "right"
+
+
 IN_PLACE = """
 def attention(q, k, v, mask=None):
     TRICK
@@ -170,6 +179,7 @@ KIND = {"prints a lot": "print('x' * 10_000_000); sys.stderr.write('y' * 1000)",
         "leaves a thread": "threading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
         "starts a process": "subprocess.run(['true'])",
         "torch threads": "torch.set_num_threads(4)",
+        "makes sockets": "import socket; [socket.socket(family).close() for family in (socket.AF_UNIX, socket.AF_INET)]",
         "makes a file": "open('notes.txt', 'w').write('x')",
         "logs": "import logging; logging.basicConfig(); logging.error('x')"}
 
@@ -260,7 +270,7 @@ def test_functions_cross_sandbox(tmp_path, worker):
 
 
 @pytest.mark.parametrize("body, words", [
-    ("return conditionals(torch.zeros(3, 99))", "RuntimeError"), ("return conditionals('x', 3, y=4)", ""),
+    ("return conditionals(torch.zeros(3, 99))", "You passed"), ("return conditionals('x', 3, y=4)", ""),
     ("return conditionals(object())", "an object of type object"), ("return conditionals", "function"),
     ("return sorted([(conditionals, 1)])", ""), ("conditionals(conditionals(torch.zeros(1, n)) * 10**9)\nreturn []", "")])
 def test_misused_function_costs_only_answer(tmp_path, worker, body, words):
@@ -289,9 +299,18 @@ def test_untidy_notebook_is_graded(tmp_path, worker, what):
 
 def test_notebook_without_metadata_is_graded(tmp_path, worker):
     path = save(tmp_path / "hw.ipynb", {"cells": [{"cell_type": "code", "source": LOGLIK}, {"source": [TABLE]}]})
-    result = grade_file(path, worker, 1)
+    result = grade_file(path, worker, 1, exercises=ASKED)
     assert [report.exercise for report in result.reports] == ["bernoulli_chain_loglik", "conditional_table"]
     assert result.score == 1
+
+
+def test_notes_are_bounded_and_printable(tmp_path, worker):
+    values = [f"A{i} = undefined" for i in range(30)]
+    wants = f"def bernoulli_chain_loglik(x, p):\n    return {', '.join(f'A{i}' for i in range(30))}"
+    assert len(graded(tmp_path, worker, *values, wants, exercises=quick("bernoulli_chain_loglik")).notes) == 20
+    save(tmp_path / "bo" / "\x1b[2J\n=1+1\u202e.pdf", "")
+    [note] = grade_file(tmp_path / "bo", worker, 1, exercises=ASKED).notes
+    assert "[2J" in note and note.isprintable()
 
 
 def test_missing_function_is_explained(tmp_path, worker):
@@ -308,35 +327,16 @@ def test_stored_outputs_are_ignored(tmp_path, worker):
     cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "bernoulli_chain_loglik: right (6 of 6 points)"}]
     content = notebook(cell)
     content["metadata"]["grade"] = {"score": 1.0, "points": 100}
-    assert grade_file(save(tmp_path / "hw.ipynb", content), worker, 1).score == 0
+    assert grade_file(save(tmp_path / "hw.ipynb", content), worker, 1, exercises=ASKED).score == 0
 
 
 @pytest.mark.parametrize("data, words", [
     (b"", "empty"), (b"\xff\xfe", "UTF-8"), (b"{", "breaks off"), (json.dumps(notebook(LOGLIK)).encode()[:200], "breaks off"),
     (b"[" * 100_000, "deeply"), (b"[]", "no notebook"), (b" " * 60_000_001, "60 MB")])
 def test_unreadable_file_earns_nothing(tmp_path, worker, data, words):
-    result = grade_file(save(tmp_path / "01-chain-rule.ipynb", data), worker, 1)
-    asked = [each.id for each in EXERCISES.values() if each.chapter == "chain-rule"]
-    assert [(report.exercise, report.state) for report in result.reports] == [(each, "unreadable") for each in asked]
+    result = grade_file(save(tmp_path / "hw.ipynb", data), worker, 1, exercises=ASKED)
+    assert [(report.exercise, report.state) for report in result.reports] == [(each.id, "unreadable") for each in ASKED]
     assert result.score == 0 and words in result.reports[0].message and words in result.notes[0]
-
-
-def test_exercises_follow_name_or_functions(tmp_path, worker):
-    right_and_missing = ["right" if each.id == "conditional_table" else "missing"
-                         for each in EXERCISES.values() if each.chapter == "chain-rule"]
-    plain = notebook(TABLE, exercises=None)
-    by_name = grade_file(save(tmp_path / "mine_01-chain-rule.ipynb", plain), worker, 1)
-    assert [report.state for report in by_name.reports] == right_and_missing and len(right_and_missing) > 2
-    by_function = grade_file(save(tmp_path / "mine.ipynb", plain), worker, 1)
-    assert [report.exercise for report in by_function.reports] == ["conditional_table"]
-    assert "graded by what it defines" in by_function.notes[0]
-    cut = notebook(TABLE, exercises=["conditional_table"])                 # the others taken out of the metadata
-    whole = grade_file(save(tmp_path / "cut.ipynb", cut), worker, 1)
-    assert [report.state for report in whole.reports] == right_and_missing
-    asked = grade_file(save(tmp_path / "cut.ipynb", cut), worker, 1, exercises=[EXERCISES["conditional_table"]])
-    assert asked.score == 1 and asked.notes == []
-    nothing = grade_file(save(tmp_path / "other.ipynb", notebook("x = 1", exercises=None)), worker, 1)
-    assert nothing.reports == [] and "No exercise was found" in nothing.notes[0]
 
 
 WEIRD = [None, True, 2**62, float("nan"), "x", (), {None: None}, [(0, 1, 2)], ["a", ("b",)], print,

@@ -149,6 +149,7 @@ TOGETHER = {                    # what the limits of one process do not bound, o
     "a user namespace in a new process": "assert ctypes.CDLL(None).syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0",
     "memory of System V": "assert ctypes.CDLL(None).shmget(0, 1_000_000, 0o1666) >= 0",
     "files without a name": "os.memfd_create('x')",
+    "sockets to the host of a virtual machine": "try: socket.socket(40, socket.SOCK_STREAM)\nexcept PermissionError: raise\nexcept OSError: pass",
 }
 
 
@@ -302,6 +303,24 @@ def test_exercise_leaves_nothing(tmp_path, request, level):
     assert descendants(one.process.pid) <= {"bwrap", Path(sys.executable).resolve().name, "python", "python3"}
     assert not [cmd for cmd in descendants(one.process.pid) if "sleep" in cmd]
     assert count(one.process.pid) <= 2, "a process outlived its exercise"
+
+
+RIGHTS = """
+import contextlib, os, torch
+def bernoulli_chain_loglik(x, p):
+    with contextlib.suppress(OSError):
+        CHANGE
+    return torch.where(x == 1, p, 1 - p).log().sum(dim=1)
+"""
+
+
+@pytest.mark.parametrize("change", ["os.chmod(PLACE, 0o555)", "os.setxattr(PLACE, 'user.left', b'x')"])
+@pytest.mark.parametrize("place", ["/dev/shm", "/var/tmp", "/scratch"])
+def test_exercise_leaves_rights_alone(tmp_path, sandboxed, place, change):
+    """As an ordinary user an answer owns the folders that it may write to; as root it does not."""
+    look = LOOK.replace("assert not there, there", f"assert (os.stat({place!r}).st_mode, os.listxattr({place!r})) == (0o41777, [])")
+    change = RIGHTS.replace("CHANGE", change.replace("PLACE", repr(place)))
+    assert graded(tmp_path, sandboxed, change, look, exercises=quick(deadline=5)).score == 1
 
 
 MANY = """
@@ -483,6 +502,19 @@ def test_worker_falls_back_without_namespaces(tmp_path, monkeypatch, case):
         assert result.score == 1 and result.isolation == "limits" and "cannot make its namespaces" in one.why
     with Worker(require=True) as one, pytest.raises(NoSandbox, match="isolation was required"):
         one.wait_ready()
+
+
+@pytest.mark.thorough
+def test_restarted_worker_keeps_its_level(tmp_path, monkeypatch, sandboxed):
+    """Whatever makes bubblewrap fail after its first start, no answer is graded without it."""
+    mark = tmp_path / "started"
+    replace_program(tmp_path, monkeypatch, "bwrap", f'[ -e {mark} ] && exit 1\ntouch {mark}\nexec {shutil.which("bwrap")} "$@"\n')
+    with Worker() as one:
+        one.wait_ready()
+        one.process.kill()
+        for _ in range(2):
+            with pytest.raises(NoSandbox):
+                graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5))
 
 
 SYSTEMD_RUN = """

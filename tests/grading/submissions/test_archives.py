@@ -67,8 +67,16 @@ def test_read_tar_with_zip_at_end(tmp_path):
 @pytest.mark.parametrize("pack", ["x.zip", "x.tar"])
 def test_archive_with_outside_name(tmp_path, name, pack):
     path = PACKS[pack](tmp_path / pack, {"hw.ipynb": b"x", name: b"y"})
-    with pytest.raises(Unreadable, match="leads out of it"):
+    with pytest.raises(Unreadable, match="leads out of it") as raised:
         members(path)
+    assert ascii(name) in str(raised.value)
+
+
+@pytest.mark.parametrize("pack", ["x.zip", "x.tar"])
+def test_archive_with_colon_in_name(tmp_path, pack):
+    path = PACKS[pack](tmp_path / pack, {"ada/hw.ipynb": b"x", "A: final/hw.ipynb": b"y"})
+    assert {item.student for item in collect([str(path)]).submissions} == {"ada", "A: final"}
+    assert read(path / "A: final/hw.ipynb") == b"y"
 
 
 @pytest.mark.parametrize("name", ["ada/" * 16_000 + "hw.ipynb", "ada/" + "x" * 60_000 + ".ipynb"])
@@ -147,6 +155,15 @@ def test_damaged_archive(tmp_path, name, data, words):
             read(one)
     with pytest.raises(Unreadable, match=words):
         members(tmp_path / name)
+
+
+def test_damaged_entry(tmp_path):
+    path = zipped(tmp_path / "x.zip", names={"hw.ipynb": bytes(range(256)) * 9}, compression=zipfile.ZIP_LZMA)
+    data = bytearray(path.read_bytes())
+    data[50:80] = b"\xff" * 30                             # of its LZMA stream
+    path.write_bytes(data)
+    with pytest.raises(Unreadable, match="damaged"):
+        read(path / "hw.ipynb")
 
 
 def test_archive_is_not_a_notebook(tmp_path, monkeypatch):

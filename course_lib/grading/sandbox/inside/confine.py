@@ -45,17 +45,19 @@ def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
 
 NEW_USER = 0x10000000            # CLONE_NEWUSER
 X32 = 0x40000000                 # a bit of the numbers of x32, which name the same calls
-# Refused: memory and objects that belong to no process (System V's, queues, keys, files without a name, io_uring, ...), and changes of
-# priority. OWN are allowed for the caller itself, by the number 0: an answer changes no limit of the worker.
+# Refused: memory and objects that belong to no process (System V's, queues, keys, files without a name, io_uring, ...), changes of
+# priority, and sockets from FAMILIES on, of which some reach the host of a virtual machine (vsock) or its devices from any namespace.
+# OWN are allowed for the caller itself, by the number 0: an answer changes no limit of the worker.
+FAMILIES = 11                    # AF_UNIX, AF_INET and AF_INET6 are below
 REFUSED = ("shmget", "semget", "msgget", "memfd_create", "memfd_secret", "mq_open", "add_key", "request_key", "keyctl", "io_uring_setup",
            "bpf", "userfaultfd", "perf_event_open", "setpriority", "ioprio_set")
 OWN = ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr")
-NAMES = (*REFUSED, *OWN, "clone", "unshare", "clone3")
+NAMES = (*REFUSED, *OWN, "clone", "unshare", "clone3", "socket")
 CALLS = {                        # machine -> its number in filters, then those of the system calls by name
     "x86_64": (0xC000003E, dict(zip(NAMES, (29, 64, 68, 319, 447, 240, 248, 249, 250, 425, 321, 323, 298, 141, 251,
-                                            302, 203, 144, 142, 314, 56, 272, 435), strict=True))),
+                                            302, 203, 144, 142, 314, 56, 272, 435, 41), strict=True))),
     "aarch64": (0xC00000B7, dict(zip(NAMES, (194, 190, 186, 279, 447, 180, 217, 218, 219, 425, 280, 282, 241, 140, 30,
-                                             261, 122, 119, 118, 274, 220, 97, 435), strict=True))),
+                                             261, 122, 119, 118, 274, 220, 97, 435, 198), strict=True))),
 }
 
 
@@ -85,6 +87,7 @@ def refuse_system_calls() -> None:
         program += [step(equal, numbers[name], 0, 1), *refused]
     for name in OWN:
         program += [step(equal, numbers[name], 0, 4), first_argument, step(equal, 0, 1), *refused, *allowed]
+    program += [step(equal, numbers["socket"], 0, 4), first_argument, step(at_least, FAMILIES, 0, 1), *refused, *allowed]
     program += [step(equal, numbers["clone3"], 0, 1), *absent]
     program += [step(equal, numbers["clone"], 1), step(equal, numbers["unshare"], 0, 3), first_argument,
                 step(any_of, NEW_USER, 0, 1), *refused, *allowed]

@@ -63,7 +63,8 @@ class Parent:
         self.control, self.isolated, self.count = control, isolated, 0
         self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
         self.why = ""                                    # that it was killed for another reason than memory
-        self.home, self.given = os.environ["HOME"], own_limits()
+        self.home = os.environ["HOME"]
+        self.given = own_limits(), list(map(state_of, self.places()))
         from course_lib.grading.protocol.process import prctl
 
         if sys.platform == "linux":
@@ -146,7 +147,7 @@ class Parent:
                 break
             time.sleep(0.002)
         gone = self.sweep(pid if not ended else None)
-        clean = gone and self.wipe() and own_limits() == self.given
+        clean = gone and self.wipe() and (own_limits(), list(map(state_of, self.places()))) == self.given
         return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": clean, "why": self.why}
 
     def places(self) -> list[str]:
@@ -205,6 +206,13 @@ def count_files(place: str) -> int:
         state = os.statvfs(place)
         return state.f_files - state.f_ffree
     return 0
+
+
+def state_of(place: str) -> tuple[int, list[str]]:
+    """The rights on a folder, and its attributes: where there is no root, it belongs to the child too, which may change them."""
+    with contextlib.suppress(OSError, AttributeError):   # not on each file system, nor on macOS
+        return os.stat(place).st_mode, os.listxattr(place)
+    return os.stat(place).st_mode, []
 
 
 def own_memory(pid: int) -> int:
