@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.exercises.draws import integer, normal
+from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
