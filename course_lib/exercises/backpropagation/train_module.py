@@ -23,6 +23,8 @@ SCORE = 0.95
 
 
 class Network(nn.Module):
+    """A hidden layer of 16 units and one logit."""
+
     def __init__(self, activation=torch.tanh):
         super().__init__()
         self.hidden, self.output, self.activation = nn.Linear(2, 16), nn.Linear(16, 1), activation

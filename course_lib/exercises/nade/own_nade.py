@@ -198,7 +198,7 @@ exercise.hint(
     "nade_loglik for a batch: a starts as self.c.expand(len(x), -1), (B, hidden), and the logits of all factors are stacked "
     "to (B, n).")
 exercise.hint(
-    "check_all says that a factor reads what it must not, or that the two views differ.",
+    "check_all says that a factor depends on a variable that is not one of its parents, or that the two views differ.",
     "In both views: the logit of variable i first, then its column of W joins. In predict, k variables are known, so the next "
     "one is variable k: self.V[k] and self.b[k]. update(state, x_i) gets (B,) and adds x_i[:, None] * self.W[:, k].")
 exercise.hint(

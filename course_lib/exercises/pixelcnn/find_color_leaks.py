@@ -67,7 +67,7 @@ def no_centre(mask, causal):
     return wrong
 
 
-@exercise.misconception(leaks, "In the center's own row the entries to the right are leaks too: they are drawn later.")
+@exercise.misconception(leaks, "In the center's own row the entries to the right are leaks too: they are sampled later.")
 def below_only(mask, causal):
     wrong, c = leaks.original(mask, causal), mask.shape[-1] // 2
     wrong[:, :, c, c + 1:] = False

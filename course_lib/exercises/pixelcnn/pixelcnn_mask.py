@@ -67,7 +67,7 @@ def no_left(mask, c):
 
 @exercise.misconception(
     own_row,
-    "The entries to the right of the centre, in its own row, are 1. These pixels are drawn later.")
+    "The entries to the right of the centre, in its own row, are 1. These pixels are sampled later.")
 def right_too(mask, c):
     mask[c, :c] = mask[c, c + 1:] = 1
 

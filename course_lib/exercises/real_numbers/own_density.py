@@ -268,7 +268,7 @@ exercise.hint(
     "Raw numbers describe z. Before self.conditional: mean = shift + scale * mu, and log_sigma + ln scale. The weights have no "
     "units. shift[:, None] and scale[:, None] go with (B, 2, k).")
 exercise.hint(
-    "check_all says that the integral is not 1, or that factor 1 never reads x_0.",
+    "check_all says that the integral is not 1, or that factor 1 does not depend on x_0.",
     "The density has to be that of x: it is asked at x, and its deviations are in the units of x. And the hidden layer has to "
     "reach the raw numbers of the second variable.")
 exercise.hint(

@@ -369,7 +369,7 @@ exercise.hint(
     "a = that of step t + h @ self.W_h.T. In an LSTM three pieces of a go through a sigmoid and the last through tanh. Then "
     "c = f * c + i * g, h = o * tanh(c), and head reads h.")
 exercise.hint(
-    "check_all says that a factor reads what it predicts, or that the two views differ.",
+    "check_all says that a factor depends on the variable that it predicts, or that the two views differ.",
     "Put the prompt, or bos_id, before x and read all but the last character: the last n logits are the factors. start reads the "
     "prompt and returns the state; predict is head of its h; update reads one character more from that state. Zeros take the "
     "dtype of the parameters: self.b.new_zeros(...).")
