@@ -54,10 +54,10 @@ const factor = (order, i) => {
   const before = order.slice(0, order.indexOf(i)).sort((a, b) => a - b);
   return `p(x${i + 1}${before.length ? " | " + names(before) : ""})`;
 };
-/* What check_causal says: it names the first factor that reads itself, variables counted from 0. */
+/* The message of check_causal: it names the first factor that depends on itself, variables counted from 0. */
 const itself = reads => reads.findIndex((row, i) => row[i]);
-export const verdict = reads => itself(reads) < 0 ? "No factor reads itself: the contract finds nothing."
-  : `The contract, which counts from 0: factor ${itself(reads)} reads x_${itself(reads)}, `
+export const verdict = reads => itself(reads) < 0 ? "No factor depends on itself: the contract finds nothing."
+  : `The contract, which counts from 0: factor ${itself(reads)} depends on x_${itself(reads)}, `
     + "which is the variable that it predicts.";
 /* Everything the page shows of a state. */
 function results(state) {

@@ -104,8 +104,8 @@ class MadeMasks(Explorable):
         """The error of `check_causal`, or the statement that the model is causal."""
         own = self.reads.diagonal().nonzero().flatten().tolist()
         return ("The contract, which counts from 0: "
-                f"factor {own[0]} reads x_{own[0]}, which is the variable that it predicts." if own
-                else "No factor reads itself: the contract finds nothing.")
+                f"factor {own[0]} depends on x_{own[0]}, which is the variable that it predicts." if own
+                else "No factor depends on itself: the contract finds nothing.")
 
     def text(self) -> str:
         lines = ["Interactive figure: the masks of a small MADE.",

@@ -202,7 +202,7 @@ def sentence(text: str) -> dict:
 
 CROSS = [["cross", h] for h in range(3)]
 BAD = [
-    ({"sentence": "the dog eats the house"}, "sentence is 'the dog eats the house'; expected a verb of"),
+    ({"sentence": "the dog eats the house"}, "sentence is 'the dog eats the house'; expected word 3 to be a verb of"),
     ({"network": 2}, "network is 2; expected 0 or 1"),
     ({"off": [["cross", 3]]}, r"off holds \['cross', 3\]; expected \[part, head\] with a part of 'encoder', 'decoder', 'cross'"),
     ({"shown": "cross.1"}, "shown is 'cross.1'; expected one of encoder.x"),

@@ -58,7 +58,7 @@ def test_check_wrong_answer(capsys):
     out = capsys.readouterr().out
     assert "fvsbn_conditionals: wrong value (0 of 6 points)\n  failed  values\n"\
            "  not reached  arguments left alone\n  not reached  gradient" in out
-    assert "Factor i reads x_i" in out and "\n  yours: float32" in out and "\n  expected: float32" in out
+    assert "Factor i depends on x_i" in out and "\n  yours: float32" in out and "\n  expected: float32" in out
     assert out.endswith('(the same inputs again: check("fvsbn_conditionals", seed=5))\n')
     assert max(map(len, out.splitlines())) <= 80
 
@@ -292,7 +292,7 @@ def test_failed_check_is_html_in_a_notebook(monkeypatch, capsys):
     check(fvsbn_conditionals, seed=5)
     html = shown[0]._repr_html_()
     assert "wrong value</b> <b>0 of 6 points" in html and "<details><summary>A small example:</summary>" in html
-    assert "Factor i reads x_i" in html and repr(shown[0]).startswith("fvsbn_conditionals: wrong value")
+    assert "Factor i depends on x_i" in html and repr(shown[0]).startswith("fvsbn_conditionals: wrong value")
     check("fvsbn_conditional")
     assert capsys.readouterr().out.startswith("check: there is no exercise 'fvsbn_conditional'; did you mean fvsbn_conditionals")
 

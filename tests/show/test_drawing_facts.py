@@ -90,7 +90,7 @@ def test_fvsbn_drawing():
     pairs = {(int(label[2]), int(label[1])) for label in drawn if label[1] != "0"}
     assert pairs == {(int(i) + 1, int(j) + 1) for i, j in model.earlier.nonzero()}
     assert signs("fvsbn", "weight", tied=True) == []
-    assert f"= {len(drawn)} numbers" in texts("fvsbn")
+    assert f"= {len(drawn)} parameters" in texts("fvsbn")
 
 
 def test_nade_drawing():

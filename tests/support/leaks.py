@@ -7,6 +7,7 @@ import json
 import keyword
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from course_lib.exercises import chapters
@@ -36,8 +37,12 @@ def find_leaks(pages: Iterable[dict], texts: Iterable[tuple[str, str]]) -> list[
 
 def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
     """The lines that students may not get, normalized, with their origin; without those that a stub, or the
-    code that a task shows, gives on purpose: a later exercise may hand out what an earlier one asked for."""
+    code that a task shows, gives on purpose: a later exercise may hand out what an earlier one asked for. A line
+    that the answers of three exercises share, such as `optimizer.zero_grad()`, is an idiom and reveals nothing."""
     pages = list(pages)
+    answers = [{normalize_line(line) for line in regions.answers(cell["source"])}
+               for page in pages for cell in page["cells"] if role(cell) == "answer"]
+    idioms = {line for line, times in Counter(line for lines in answers for line in lines).items() if times >= 3}
     given = {normalize_line(line) for page in pages for cell in page["cells"] if role(cell) == "task"
              for block in re.findall(r"```python\n(.*?)```", cell["source"], re.S) for line in block.splitlines()}
     place = {slug: number for number, slug in enumerate(chapters())}
@@ -45,7 +50,7 @@ def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
              for page in pages for cell in page["cells"] if role(cell) == "answer"]
     for page in pages:
         chapter = place.get(page["metadata"].get("course", {}).get("chapter"), -1)
-        later = set().union(given, *(lines for other, _, lines in stubs if other > chapter))
+        later = set().union(given, idioms, *(lines for other, _, lines in stubs if other > chapter))
         for cell in page["cells"]:
             hidden: list[str] = []
             if role(cell) == "answer":

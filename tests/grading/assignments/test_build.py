@@ -80,7 +80,7 @@ def test_exercise_page_holds_no_solution(course):
 def test_exercise_page_links_to_solution(course):
     build.run(course)
     links = [sample_course.text(cell) for cell in sample_course.cells(one(course), "solution-link")]
-    assert "(../solutions/04-made-up.ipynb#a-draw-one-variable-at-a-time)" in links[1]
+    assert "(../solutions/04-made-up.ipynb#ancestral-sampling-one-variable-at-a-time)" in links[1]
     assert len(links) == len(of_chapter("fvsbn"))
 
 
