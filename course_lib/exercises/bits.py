@@ -15,7 +15,7 @@ def bit_step(exercise: Exercise) -> Step:
 
     @exercise.misconception(
         sampled,
-        "Your samples do not depend on u: each variable takes its most probable value. That gives one image, not samples.")
+        "Your samples do not depend on u: each variable takes its most probable value, so all rows are the same.")
     def rounded(u, p):
         return (p > 0.5).to(u.dtype)
 

@@ -137,7 +137,7 @@ def select_results(record: Record, check: Check) -> tuple[str, Any, Any]:
         if name is not None:
             what = f" gradient by {check.argument_name(record, name)}" if isinstance(check, ClassGradient) else f"[{name!r}]"
             return what, got[name], right[name]
-    elif isinstance(check, Compare) and isinstance(right, list | tuple) and len(got) == len(right):
+    elif isinstance(check, Compare) and all(isinstance(value, list | tuple) for value in (got, right)) and len(got) == len(right):
         wrong = next((i for i, (a, b) in enumerate(zip(got, right, strict=True))
                       if not same(a, b, check.rtol, check.atol)), None)
         if wrong is not None and isinstance(right[wrong], Tensor) and isinstance(got[wrong], Tensor):

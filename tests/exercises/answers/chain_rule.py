@@ -297,3 +297,157 @@ def _(vocabulary, memory):
     while 4 * vocabulary ** L <= memory:
         L += 1
     return L
+
+
+@right("ancestral_sample: row by row")
+def _(tables, u):
+    rows = []
+    for numbers in u.tolist():
+        row = []
+        for table, number in zip(tables, numbers, strict=True):
+            row.append(int(number < table[tuple(row)].item()))
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+@right("ancestral_sample: each table as a row, indexed by the state as a binary number")
+def _(tables, u):
+    state, columns = torch.zeros(len(u), dtype=torch.long), []
+    for table, column in zip(tables, u.T, strict=True):
+        columns.append((column < table.reshape(-1)[state]).long())
+        state = 2 * state + columns[-1]
+    return torch.stack(columns, dim=1)
+
+
+@wrong("ancestral_sample: the values of the first row for all rows")
+def _(tables, u):
+    x = torch.zeros(u.shape, dtype=torch.long)
+    for k, table in enumerate(tables):
+        x[:, k] = u[:, k] < table[tuple(x[0, :k])]
+    return x
+
+
+@wrong("ancestral_sample: all probabilities before anything is sampled", called="all_at_once")
+def _(tables, u):
+    x = torch.zeros(u.shape, dtype=torch.long)
+    p = torch.stack([table[tuple(x[:, :k].T)].expand(len(u)) for k, table in enumerate(tables)], dim=1)
+    return (u < p).long()
+
+
+@wrong("ancestral_sample: the rounded uniform numbers as the condition")
+def _(tables, u):
+    x, r = torch.zeros(u.shape, dtype=torch.long), u.round().long()
+    for k, table in enumerate(tables):
+        x[:, k] = u[:, k] < table[tuple(r[:, :k].T)]
+    return x
+
+
+@wrong("ancestral_sample: bernoulli()", called="own_randomness")
+def _(tables, u):
+    x = torch.zeros(u.shape, dtype=torch.long)
+    for k, table in enumerate(tables):
+        x[:, k] = torch.bernoulli(table[tuple(x[:, :k].T)].expand(len(u))).long()
+    return x
+
+
+@wrong("ancestral_sample: floats")
+def _(tables, u):
+    x = torch.zeros(u.shape, dtype=torch.long)
+    for k, table in enumerate(tables):
+        x[:, k] = u[:, k] < table[tuple(x[:, :k].T)]
+    return x.float()
+
+
+@right("factor_order: graphlib")
+def _(parents):
+    from graphlib import CycleError, TopologicalSorter
+
+    try:
+        return list(TopologicalSorter(dict(enumerate(parents))).static_order())
+    except CycleError:
+        return None
+
+
+@right("factor_order: depth first, the largest index first, a tuple")
+def _(parents):
+    order, path = [], []
+
+    def visit(i):
+        if i in path:
+            return False
+        path.append(i)
+        complete = all(j in order or visit(j) for j in parents[i])
+        path.remove(i)
+        if complete:
+            order.append(i)
+        return complete
+
+    return tuple(order) if all(i in order or visit(i) for i in reversed(range(len(parents)))) else None
+
+
+@right("factor_order: the first permutation that fits")
+def _(parents):
+    return next((list(order) for order in itertools.permutations(range(len(parents)))
+                 if all(set(parents[i]) <= set(order[:k]) for k, i in enumerate(order))), None)
+
+
+@wrong("factor_order: the part of the order that exists", called="never_none")
+def _(parents):
+    order, left = [], set(range(len(parents)))
+    while ready := [i for i in left if not left & set(parents[i])]:
+        order.append(ready[-1])
+        left.remove(ready[-1])
+    return order
+
+
+@wrong("factor_order: the parents taken for children", called="reversed_order")
+def _(parents):
+    order, waiting = [], [sum(i in given for given in parents) for i in range(len(parents))]
+    queue = [i for i, number in enumerate(waiting) if number == 0]
+    while queue:
+        i = queue.pop()
+        order.append(i)
+        for j in parents[i]:
+            waiting[j] -= 1
+            if waiting[j] == 0:
+                queue.append(j)
+    return order if len(order) == len(parents) else None
+
+
+@wrong("factor_order: depth first, without a mark on the way", called="never_none")
+def _(parents):
+    order, seen = [], set()
+
+    def visit(i):
+        if i not in seen:
+            seen.add(i)
+            for j in parents[i]:
+                visit(j)
+            order.append(i)
+
+    for i in range(len(parents)):
+        visit(i)
+    return order
+
+
+@wrong("factor_order: one pass over the variables", called="natural_only")
+def _(parents):
+    order = []
+    for i in range(len(parents)):
+        if set(parents[i]) <= set(order):
+            order.append(i)
+    return order if len(order) == len(parents) else None
+
+
+@wrong("factor_order: empties the lists of parents")
+def _(parents):
+    order = []
+    while len(order) < len(parents):
+        ready = [i for i in range(len(parents)) if i not in order and not parents[i]]
+        if not ready:
+            return None
+        order.append(ready[0])
+        for given in parents:
+            if ready[0] in given:
+                given.remove(ready[0])
+    return order
