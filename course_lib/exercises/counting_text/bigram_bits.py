@@ -1,4 +1,4 @@
-"""Bits per symbol of a bigram."""
+"""Bits per symbol of a bigram model with additive smoothing."""
 from __future__ import annotations
 
 import torch
@@ -7,10 +7,9 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bigram_bits", chapter="counting-text", place=1, title="Bits per symbol of a bigram",
-    contract="train and test are tensors of symbols 0..V-1. Estimate p(next | previous) from the pairs of train, with "
-             "alpha added to every count. Return the mean over the pairs of test of -log2 p(next | previous), one "
-             "number.",
+    "bigram_bits", chapter="counting-text", place=1, title="Bits per symbol of a bigram model",
+    contract="train and test are tensors of symbols 0..V-1. Estimate p(next | previous) from the pairs of train, with alpha added to every "
+             "count. Return the mean of -log2 p(next | previous) over the pairs of test, one number.",
     points=["shannon-ngram", "markov-1913"], difficulty=2, minutes=20)
 
 
@@ -44,7 +43,7 @@ def bigram_bits_reference(train, test, V, alpha):
     return mean_bits(transition_table(train, V, alpha), test)
 
 
-@exercise.misconception(mean_bits, "Your value is in nats. Bits are asked for: divide by ln 2.")
+@exercise.misconception(mean_bits, "Your value is in nats. Divide it by ln 2 to obtain bits.")
 def in_nats(p, test):
     return -p[test[:-1], test[1:]].log().mean()
 
@@ -58,44 +57,44 @@ def exchanged(train, test, V, alpha):
 
 @exercise.misconception(
     pair_counts,
-    "Your table predicts the previous symbol from the next. Rows are what came before, columns what follows.")
+    "Your table predicts the previous symbol from the next one. The row is the previous symbol and the column the next one.")
 def backwards(symbols, V):
     return pair_counts.original(symbols, V).T
 
 
 @exercise.misconception(
     smoothed_rows,
-    "You do not add alpha. A pair that does not occur in train then has probability 0 and costs infinitely many bits.")
+    "You do not add alpha. A pair that does not occur in train then has probability 0, and its loss is infinite.")
 def not_smoothed(counts, alpha):
     return smoothed_rows.original(counts, 0)
 
 
 @exercise.misconception(
     smoothed_rows,
-    "You add alpha to the probabilities, where it weighs as much as alpha times the count of the row, and a row that does not occur "
-    "in train is 0 / 0 before. Add it to the counts, then divide.")
+    "You add alpha to the probabilities, so your rows do not sum to 1, and a row that does not occur in train is 0 / 0. Add alpha to "
+    "the counts, then divide.")
 def smoothed_late(counts, alpha):
     return smoothed_rows.original(counts, 0) + alpha
 
 
 @exercise.misconception(
     smoothed_rows,
-    "You add alpha to the probabilities and divide again. Alpha then has the same effect on rare and on frequent rows, although it "
-    "should change rare ones more, and a row that does not occur in train is 0 / 0 before. Add it to the counts, then divide once.")
+    "You add alpha to the probabilities and normalize again. Alpha then changes rows with few and with many counts equally, although it "
+    "should change rows with few counts more, and a row that does not occur in train is 0 / 0. Add alpha to the counts, then divide once.")
 def smoothed_late_and_divided(counts, alpha):
     return smoothed_rows.original(smoothed_late(counts, alpha), 0)
 
 
 @exercise.misconception(
     smoothed_rows,
-    "Your columns sum to 1. The row is the previous symbol, and each row is a distribution over the next.")
+    "Your columns sum to 1. The row is the previous symbol, so each row must be a distribution over the next symbol.")
 def columns(counts, alpha):
     return (counts + alpha) / (counts + alpha).sum(dim=0)
 
 
 @exercise.misconception(
     pair_counts,
-    "Each kind of pair counts at most once, however often it occurs in train. With tensors a and b, counts[a, b] += 1 adds 1 to an "
+    "Each distinct pair counts at most once, however often it occurs in train. With tensors a and b, counts[a, b] += 1 adds 1 to an "
     "entry only once: use index_put_ with accumulate=True, or a loop.")
 def once(symbols, V):
     return pair_counts.original(symbols, V).clamp(max=1)
@@ -103,22 +102,22 @@ def once(symbols, V):
 
 @exercise.misconception(
     mean_bits,
-    "You count what follows what, and look up the test pairs the other way round: the row is the previous symbol in both.")
+    "Your table is correct, but you look up the test pairs with the next symbol as the row. The row is the previous symbol.")
 def transposed_use(p, test):
     return -p[test[1:], test[:-1]].log2().mean()
 
 
 @exercise.misconception(
     smoothed_rows,
-    "Your rows do not sum to 1: alpha is added to each of the V counts, but only once to their sum, which grows by V times alpha.")
+    "Your rows do not sum to 1. You add alpha to each of the V counts, but only once to their sum, which grows by V times alpha.")
 def alpha_once(counts, alpha):
     return (counts + alpha) / (counts.sum(dim=1, keepdim=True) + alpha)
 
 
 @exercise.misconception(
     transition_table,
-    "You divide by how often a symbol occurs in train. Nothing follows the last symbol of train: divide by the number of pairs that "
-    "a symbol begins.")
+    "You divide by the number of times that a symbol occurs in train. The last symbol of train has no successor, so divide by the number "
+    "of pairs that begin with the symbol.")
 def last_history(train, V, alpha):
     return (pair_counts(train, V) + alpha) / (torch.bincount(train, minlength=V)[:, None] + V * alpha)
 
@@ -149,12 +148,12 @@ exercise.compare("values", text_cases, points=4)
 exercise.unchanged(text_cases)
 exercise.hint(
     "You do not know how to count pairs.",
-    "The pairs are train[:-1] (previous) and train[1:] (next). A loop over them is fine; index_put_ with "
-    "accumulate=True does it in one call.")
+    "The pairs are train[:-1] (previous) and train[1:] (next). Use a loop over them, or a single call of index_put_ with "
+    "accumulate=True.")
 exercise.hint(
     "The result is infinite or NaN.",
-    "A pair, or a whole row, that train never shows has count 0. Add alpha to every entry before you divide each row by "
+    "A pair, or a whole row, that does not occur in train has count 0. Add alpha to every entry before you divide each row by "
     "its own sum.")
 exercise.hint(
-    "The result is too good.",
-    "Count on train, measure on test. Then divide by the number of pairs of test, and take base 2.")
+    "The loss is too low.",
+    "Count the pairs of train and evaluate those of test. Divide by the number of pairs of test, and use logarithms to base 2.")

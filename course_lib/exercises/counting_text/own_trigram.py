@@ -1,4 +1,4 @@
-"""An interpolated trigram of one's own, in bits a character, unknown ones included."""
+"""An interpolated trigram model, in bits per character, unknown characters included."""
 from __future__ import annotations
 
 import math
@@ -14,17 +14,17 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "OwnTrigram", chapter="counting-text", place=2, title="A trigram of your own, in bits a character",
+    "OwnTrigram", chapter="counting-text", place=5, title="A trigram model of your own, in bits per character",
     contract="A class OwnTrigram(AutoregressiveModel) of texts of any length. train is a string; its characters, sorted, are the "
              "symbols 0 to V-2, and V-1 is any other. encode(text) gives the symbols, (T,). conditionals(x) interpolates trigram, "
              "bigram, unigram and 1/V with the weights sigmoid(mix), mix (3,) the only parameter, mix[0] of the unigram; two marks "
-             "stand before each text. bits(text) is its mean cost in bits a character. fit(held_out) trains mix on a text that was "
-             "not counted, to within 0.02 bits of the best weights, in 20 seconds on one core. The library's check_all and its "
-             "NGram judge the class.",
+             "stand before each text. bits(text) is its mean loss in bits per character. fit(held_out) trains mix on a text that was "
+             "not counted, to within 0.02 bits of the best weights, in 20 seconds on one core. The class is tested with the library's "
+             "check_all and compared with its NGram.",
     points=["shannon-ngram"], difficulty=3, minutes=50, kind="build", deadline=20.0)
 
-GAP = 0.02                      # bits a character, to the best weights
-STRANGE = "#?"                  # characters that no training text has
+GAP = 0.02                      # bits per character, to the best weights
+STRANGE = "#?"                  # characters that do not occur in a training text
 
 
 @exercise.class_reference()
@@ -98,21 +98,21 @@ def fit_weights(model, text, steps=120):
 
 @exercise.misconception(
     OwnTrigram.encode,
-    "Your encode takes an unknown character for symbol 0, which is a known character. Unknown characters are symbol V - 1.")
+    "Your encode maps unknown characters to symbol 0, which is a known character. Unknown characters are symbol V - 1.")
 def unknown_is_zero(self, text):
     return torch.tensor([self.symbols.index(character) if character in self.symbols else 0 for character in text])
 
 
 @exercise.misconception(
     OwnTrigram.counts_after,
-    "You look up the two symbols before x_i in the wrong order: the one just before it is the nearer one, v in p(w | u, v).")
+    "You look up the two symbols before x_i in the wrong order. In p(w | u, v) the symbol immediately before x_i is v.")
 def swapped(self, u, v):
     return self.counts.sum((0, 1)), self.counts.sum(0)[v], self.counts[v, u]
 
 
 @exercise.misconception(
     OwnTrigram.counts_after,
-    "You count and score without the marks: the first symbol is predicted from the history (mark, mark), the second from "
+    "You count and score without the marks. The first symbol is predicted from the history (mark, mark), and the second from "
     "(mark, x_1).")
 def no_marks(self, u, v):
     unigram, bigram, trigram = OwnTrigram.counts_after.original(self, u, v)
@@ -122,15 +122,15 @@ def no_marks(self, u, v):
 
 @exercise.misconception(
     OwnTrigram.weights,
-    "Your weights are in the wrong order: mix[0] belongs to the unigram, mix[2] to the trigram.")
+    "Your weights are in the wrong order. mix[0] belongs to the unigram and mix[2] to the trigram.")
 def weights_turned(self):
     return self.mix.sigmoid().flip(0)
 
 
 @exercise.misconception(
     OwnTrigram.interpolated,
-    "Your weights are shares of the whole. Each is a share of what the longer history leaves: p_3 = w_3 f_3 + (1 - w_3) p_2, and so "
-    "on down.")
+    "You use the weights directly, but they are nested: each applies to the probability mass that the longer history leaves, so "
+    "p_3 = w_3 f_3 + (1 - w_3) p_2, and p_2 likewise.")
 def not_nested(self, counts):
     weights = self.weights()
     estimates = [count / count.sum(-1, keepdim=True).clamp(min=1) for count in counts]
@@ -139,32 +139,32 @@ def not_nested(self, counts):
 
 @exercise.misconception(
     OwnTrigram.weights,
-    "Your unigram is not interpolated with 1/V. A symbol that does not occur in train, the unknown one, then costs infinitely many "
-    "bits.")
+    "Your unigram is not interpolated with 1/V. The unknown symbol does not occur in train, so it has probability 0 and infinite "
+    "loss.")
 def no_uniform(self):
     return torch.cat([torch.ones_like(self.mix[:1]), self.mix[1:].sigmoid()])
 
 
-@exercise.misconception(OwnTrigram.costs, "Your bits are nats: divide by ln 2.")
+@exercise.misconception(OwnTrigram.costs, "Your bits per character are nats per character. Divide by ln 2.")
 def in_nats(self, text):
     return OwnTrigram.costs.original(self, text) * math.log(2)
 
 
 @exercise.misconception(
-    OwnTrigram.bits, "You leave out the first two characters. They are predicted too, from the marks, and count.")
+    OwnTrigram.bits, "You leave out the first two characters. They are predicted from the marks and count too.")
 def from_the_third(self, text):
     return self.costs(text)[2:].mean()
 
 
-@exercise.misconception(OwnTrigram.fit, "After fit, the weights are as they were: the parameter mix itself must change.")
+@exercise.misconception(OwnTrigram.fit, "The weights are the same before and after fit. It must change the parameter mix itself.")
 def untrained(self, held_out):
     pass
 
 
 @exercise.misconception(
     OwnTrigram.fit,
-    "After fit the weight of the trigram is nearly 1. That is the best weight on the text that was counted, where no history is new "
-    "and no symbol unknown. Minimize the mean cost of held_out instead.")
+    "After fit the weight of the trigram is nearly 1. This is the best weight on the training text, where all histories and symbols "
+    "are known. Minimize the mean loss of held_out instead.")
 def on_train(self, held_out):
     fit_weights(self, self.train_text, steps=300)
 
@@ -246,25 +246,25 @@ def shows_training_on_train(parameters: dict[str, Tensor]) -> str | None:
 exercise.compare("symbols", encodings, points=1)
 exercise.compare("log_prob is the library's", likelihoods, points=3)
 exercise.slopes("gradient", likelihoods, points=1)
-exercise.compare("bits a character", costs, points=2)
+exercise.compare("bits per character", costs, points=2)
 keeps_the_contract(exercise, lambda generator: {"train": drawn(generator, "cab", 80)[0] + "abc"}, points=3, length=4)
 reaches(exercise, f"within {GAP} bits of the best weights", 2, source, GAP, among=("untrained",),
-        than="bits a character to the best weights", why=shows_training_on_train)
+        than="bits per character to the best weights", why=shows_training_on_train)
 exercise.hint(
     "You do not know how to count.",
-    "One tensor says all: counts (V + 1, V + 1, V), where symbol V is the mark. A loop over zip(s, s[1:], s[2:]) of the list "
-    "s = [V, V, *symbols of train] fills it. The bigram's counts are its sum over the first axis, the unigram's over the first two. "
-    "Keep it with self.register_buffer.")
+    "One tensor is sufficient: counts (V + 1, V + 1, V), where symbol V is the mark. Fill it in a loop over zip(s, s[1:], s[2:]) for the "
+    "list s = [V, V, *symbols of train]. The counts of bigrams are its sum over the first axis, those of unigrams its sum over the first "
+    "two. Store it with self.register_buffer.")
 exercise.hint(
     "You do not know how to score a whole batch.",
-    "u and v are the two symbols before each: columns of torch.cat([marks (B, 2), x], dim=1). Then counts[u, v] is (B, T, V), for "
-    "all places at once. Divide by its sum over the last axis where that is not 0. self.conditional(p.log()) ends it. check_all "
-    "draws tens of thousands of texts: a loop over their symbols would take too long.")
+    "The two symbols u and v before each symbol are columns of torch.cat([marks (B, 2), x], dim=1). Then counts[u, v] has shape "
+    "(B, T, V), for all positions at once. Divide by its sum over the last axis where the sum is not 0, and return "
+    "self.conditional(p.log()). check_all samples tens of thousands of texts, so a loop over their symbols would take too long.")
 exercise.hint(
-    "check_all says that a factor never reads one of its parents.",
-    "A trigram has two: parents(i) is [i - 2, i - 1], fewer at the beginning. Write the method, and check_all takes a length: "
-    "check_all(model, length=4).")
+    "check_all says that a factor does not depend on one of its parents.",
+    "In a trigram model parents(i) is [i - 2, i - 1], with fewer positions for the first two symbols. Write this method, and give "
+    "check_all a length: check_all(model, length=4).")
 exercise.hint(
-    "After fit the bits are far from the best.",
-    "The loss is minus log_prob of the symbols of held_out, one row: self.encode(held_out)[None]. mix is one parameter of three "
-    "numbers, and Adam with a rate of 0.1 or more takes a hundred steps.")
+    "After fit the loss is far above that of the best weights.",
+    "The loss is minus log_prob of the symbols of held_out as a single row, self.encode(held_out)[None]. For three parameters, 100 steps "
+    "of Adam with a learning rate of 0.1 or more are sufficient.")

@@ -259,3 +259,120 @@ class ThreeSteps(Counted):
             optimizer.zero_grad()
             self.bits(held_out).backward()
             optimizer.step()
+
+
+@right("sample_ngram: searchsorted, the history by slicing the text")
+def _(p, uniforms, bos, eos):
+    n, text = p.ndim, [bos] * (p.ndim - 1)
+    for u in uniforms:
+        history = tuple(text[len(text) - n + 1:])
+        text.append(torch.searchsorted(p[history].cumsum(0), u, right=True).item())
+        if text[-1] == eos:
+            return text[n - 1:-1]
+    return text[n - 1:]
+
+
+@right("sample_ngram: a loop over tokens, recursive")
+def _(p, uniforms, bos, eos):
+    def rest(history, numbers):
+        if not numbers:
+            return []
+        row, below = p, 0.0
+        for token in history:
+            row = row[token]
+        for token, mass in enumerate(row.tolist()):
+            below += mass
+            if numbers[0] < below:
+                break
+        return [] if token == eos else [token, *rest([*history, token][1:], numbers[1:])]
+
+    return rest([bos] * (p.ndim - 1), uniforms.tolist())
+
+
+@wrong("sample_ngram: searchsorted from the left", called="lower_token")
+def _(p, uniforms, bos, eos):
+    history, text = [bos] * (p.ndim - 1), []
+    for u in uniforms:
+        token = torch.searchsorted(p[tuple(history)].cumsum(0), u).item()
+        if token == eos:
+            break
+        text.append(token)
+        history = [*history, token][1:]
+    return text
+
+
+@wrong("sample_ngram: renormalizes without the end symbol")
+def _(p, uniforms, bos, eos):
+    history, text = [bos] * (p.ndim - 1), []
+    for u in uniforms:
+        row = p[tuple(history)].clone()
+        row[eos] = 0
+        text.append(int((row.cumsum(0) / row.sum() <= u).sum()))
+        history = [*history, text[-1]][1:]
+    return text
+
+
+@right("perplexity_and_bits: floats, two to the bits per token")
+def _(log_prob, words, characters):
+    bits = -sum(log_prob.tolist()) / math.log(2)
+    return 2 ** (bits / (sum(words.tolist()) + len(words))), bits / sum(characters.tolist())
+
+
+@right("perplexity_and_bits: the inverse of a geometric mean, means over the texts in both parts of a fraction")
+def _(log_prob, words, characters):
+    tokens = words.double() + 1
+    return 1 / (log_prob.mean() / tokens.mean()).exp(), -(log_prob / math.log(2)).mean() / characters.double().mean()
+
+
+@wrong("perplexity_and_bits: no end symbols, a mean over texts for the bits")
+def _(log_prob, words, characters):
+    return (-log_prob.sum() / words.sum()).exp(), -(log_prob / characters).mean() / math.log(2)
+
+
+@wrong("perplexity_and_bits: two to the nats per token", called="two_to_the_nats")
+def _(log_prob, words, characters):
+    loss = -log_prob.sum() / (words + 1).sum()
+    return 2 ** loss, -log_prob.sum() / characters.sum() / math.log(2)
+
+
+@right("class_bigram_table: loops and dictionaries")
+def _(tokens, classes):
+    g, C, V = classes.tolist(), int(classes.max()) + 1, len(classes)
+    text = tokens.tolist()
+    labels = [g[w] for w in text]
+    table = torch.zeros(V, V, dtype=torch.float64)
+    for v in range(V):
+        after = [b for a, b in zip(labels, labels[1:]) if a == g[v]]
+        for w in range(V):
+            moves = after.count(g[w]) / len(after) if after else 1 / C
+            table[v, w] = moves * (text.count(w) / labels.count(g[w]) if g[w] in labels else 1 / g.count(g[w]))
+    return table
+
+
+@right("class_bigram_table: products with one-hot rows of classes")
+def _(tokens, classes):
+    G, T = F.one_hot(classes).double(), F.one_hot(tokens, len(classes)).double()      # (V, C), (T, V)
+    pairs = (T[:-1] @ G).T @ (T[1:] @ G)
+    pairs[pairs.sum(1) == 0] = 1
+    count = T.sum(0)
+    count[(G @ (G.T @ count)) == 0] = 1
+    emission = G * count[:, None] / (G.T @ count)                                     # (V, C), p(w | c)
+    return G @ (pairs / pairs.sum(1, keepdim=True)) @ emission.T
+
+
+@wrong("class_bigram_table: add one to the counts of classes")
+def _(tokens, classes):
+    G, T = F.one_hot(classes).double(), F.one_hot(tokens, len(classes)).double()
+    pairs = (T[:-1] @ G).T @ (T[1:] @ G) + 1
+    emission = G * T.sum(0)[:, None] / (G.T @ T.sum(0)).clamp(min=1)
+    return G @ (pairs / pairs.sum(1, keepdim=True)) @ emission.T
+
+
+@wrong("class_bigram_table: all words of a class alike", called="same_for_all")
+def _(tokens, classes):
+    G, g = F.one_hot(classes).double(), classes[tokens]
+    pairs = torch.zeros(G.shape[1], G.shape[1], dtype=torch.float64)
+    for a, b in zip(g[:-1], g[1:]):
+        pairs[a, b] += 1
+    pairs[pairs.sum(1) == 0] = 1
+    return G @ (pairs / pairs.sum(1, keepdim=True)) @ (G / G.sum(0)).T
