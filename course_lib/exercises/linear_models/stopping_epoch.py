@@ -12,8 +12,8 @@ exercise = Exercise(
     "stopping_epoch", chapter="linear-models", place=3, title="Early stopping with a limit",
     contract="losses (E,), the validation losses after epochs 1 to E if training is not stopped; E, the limit of epochs; patience >= 1, a whole "
              "number. Training ends after the first epoch that is the patience-th in succession without a new minimum, and after E epochs at the "
-             "latest. A loss equal to the minimum is not a new minimum. Return (best, trained), whole numbers: the epoch whose parameters are "
-             "kept, and the number of epochs trained.",
+             "latest. A loss equal to the minimum is not a new minimum, and losses may be negative. Return (best, trained), whole numbers: the "
+             "epoch whose parameters are kept, and the number of epochs trained.",
     points=["linear-regression"], difficulty=2, minutes=15)
 
 
@@ -99,20 +99,20 @@ def ends_at_best(best_epoch, epoch):
 
 
 def histories(generator):
-    """Ended by the patience, with a tie, with rises before the minimum, and by the limit; each after epochs of falling loss."""
+    """Of both signs, as of densities: ended by the patience, with a tie, with rises before the minimum, and by the limit; each after epochs of falling loss."""
     cases = []
     for patience, pattern in ((3, (9, 7, 8, 6, 7, 8, 5, 6, 7, 5, 4)), (2, (6, 4, 5, 3, 4, 5, 6, 2)), (3, (5, 2, 4, 3, 4)),
                               (4, (5, 3, 4, 2, 3, 3))):
         falling = torch.arange(10 + integer(generator, 1, 4), 9, -1)
         values = torch.cat([falling, torch.tensor(pattern)])
-        cases.append((0.1 + float(uniform(generator, 1, low=0.05, high=0.3)) * values, patience))
+        cases.append((float(uniform(generator, 1, low=0.05, high=0.3)) * (values - 6.5), patience))
     return cases
 
 
 def short_histories(generator):
     """A single epoch, and losses that fall up to the limit."""
     start = float(uniform(generator, 1, low=0.5, high=2.0))
-    return [(torch.tensor([start]), 1), (start / torch.arange(1.0, integer(generator, 4, 7)), 2)]
+    return [(torch.tensor([start]), 1), (start - torch.arange(float(integer(generator, 4, 7))), 2)]
 
 
 exercise.compare("epochs", histories, points=4)
