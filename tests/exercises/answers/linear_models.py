@@ -133,6 +133,45 @@ def _(x, y, rate, epochs, batch):
     return torch.stack([b, w])
 
 
+@right("stopping_epoch: by a counter of failures")
+def _(losses, patience):
+    best, since, trained = 0, 0, 0
+    while trained < len(losses) and since < patience:
+        if trained == 0 or losses[trained] < losses[best]:
+            best, since = trained, 0
+        else:
+            since += 1
+        trained += 1
+    return best + 1, trained
+
+
+@right("stopping_epoch: from the running minimum")
+def _(losses, patience):
+    for epoch in range(1, len(losses) + 1):
+        best = min(range(epoch), key=lambda k: losses[k].item()) + 1
+        if epoch - best == patience:
+            return best, epoch
+    return best, len(losses)
+
+
+@wrong("stopping_epoch: all epochs without a new minimum are counted", called="total_failures")
+def _(losses, patience):
+    best = since = 0
+    for k, loss in enumerate(losses):
+        if k and loss >= losses[best]:
+            since += 1
+        else:
+            best = k
+        if since == patience:
+            break
+    return best + 1, k + 1
+
+
+@wrong("stopping_epoch: the epoch of the lowest of all losses", called="only_limit")
+def _(losses, patience):
+    return int(losses.argmin()) + 1, len(losses)
+
+
 @right("momentum_step: by torch.optim, with its buffer set")
 def _(theta, g, v, rate, mu, decay):
     parameter = torch.nn.Parameter(theta.clone())
