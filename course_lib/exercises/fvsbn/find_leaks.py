@@ -35,7 +35,7 @@ def largest_moves(conditionals, states):
 
 @exercise.step
 def dependent(moves):
-    return moves > 1e-6
+    return moves > 1e-3
 
 
 @exercise.step
@@ -59,8 +59,8 @@ def few_states(n):
 
 @exercise.misconception(
     dependent,
-    "You miss weak leaks. A probability that changes by less than a hundredth depends on x_j, too; rounding errors are less "
-    "than a millionth.")
+    "You miss weak leaks. A change of the probability by less than a hundredth counts, too, if it is larger than "
+    "0.001.")
 def strong_only(moves):
     return moves > 0.05
 
@@ -126,7 +126,7 @@ exercise.hint(
 exercise.hint(
     "You find most leaks, but not all.",
     "A dependence on x_j may occur in a single state of the other variables, and it may be weak. With n variables there are "
-    "2^n states, and n is small here. Flip x_j in each of them, and count every change that is larger than rounding.")
+    "2^n states, and n is small here. Flip x_j in each of them, and count every change that is larger than 0.001.")
 exercise.hint(
     "Your list is too long.",
     "A factor may depend on earlier variables. Keep only the pairs with j >= i, including the factor's own variable, and "

@@ -421,3 +421,35 @@ def _(parents, child):
     base = torch.logit(child.mean())
     weights = [torch.logit(child[column == 1].mean()) - torch.logit(child[column == 0].mean()) for column in parents.T]
     return torch.stack([base, *weights])
+
+
+@right("fvsbn_complete: a full pass for each variable, known values by torch.where")
+def _(x, k, u, W, c):
+    known, result = torch.arange(len(c)) < k, torch.where(torch.arange(len(c)) < k, x, torch.zeros_like(x))
+    for i in range(len(c)):
+        p = torch.sigmoid(result @ W.tril(-1).T + c)
+        result[:, i] = torch.where(known[i], x[:, i], (u[:, i] < p[:, i]).float())
+    return result
+
+
+@right("fvsbn_complete: running sums of the logits")
+def _(x, k, u, W, c):
+    columns, z = [], c.repeat(len(x), 1)
+    for i in range(len(c)):
+        columns.append(x[:, i] if i < k else (u[:, i] < z[:, i].sigmoid()).float())
+        z = z + columns[-1][:, None] * W[:, i]
+    return torch.stack(columns, dim=1)
+
+
+@wrong("fvsbn_complete: sampled from the start, known columns put back", called=None)
+def _(x, k, u, W, c):
+    result = torch.zeros_like(x)
+    for i in range(len(c)):
+        result[:, i] = (u[:, i] < torch.sigmoid(result @ W.tril(-1)[i] + c[i])).float()
+    return torch.cat([x[:, :k], result[:, k:]], dim=1)
+
+
+@wrong("fvsbn_complete: one pass from the given row", called="from_the_given_row")
+def _(x, k, u, W, c):
+    p = torch.sigmoid(x @ W.tril(-1).T + c)
+    return torch.cat([x[:, :k], (u < p).float()[:, k:]], dim=1)
