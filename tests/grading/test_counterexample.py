@@ -221,7 +221,6 @@ def zeros(*shapes):
 
 # answers to the exercises of kind "train" that cost no training
 UNTRAINED = {
-    "train_network": lambda x, y: zeros((3, 2), 3, 3, ()),
     "train_fvsbn": lambda train: zeros((train.shape[1],) * 2, train.shape[1]),
     "train_nade": lambda train: zeros((2, train.shape[1]), (train.shape[1], 2), train.shape[1], 2),
     "train_mog": lambda x, K: zeros(K, K, K),
