@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "linear_backward", chapter="backpropagation", place=4, title="The backward pass of a linear layer",
+    "linear_backward", chapter="backpropagation", place=2, title="The backward pass of a linear layer",
     contract="x (B, T, n), W (m, n), b (m,), and G (B, T, m), the gradient of a loss with respect to y = x @ W.T + b. Return the "
              "gradients with respect to x, W and b, in this order, with the shapes of x, W and b.",
     points=["computational-graph"], difficulty=2, minutes=20)
@@ -100,4 +100,5 @@ exercise.hint(
     "for it.")
 exercise.hint(
     "The shapes do not fit.",
-    "Each gradient has the shape of its tensor. From G (B * T, m) and x (B * T, n) only one product has the shape (m, n).")
+    "Each gradient has the shape of its tensor. G (B * T, m) and x (B * T, n) give a product of shape (m, n). If m = n the shapes do not "
+    "decide the order of the factors, so derive it from a single entry.")

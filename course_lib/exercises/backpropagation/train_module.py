@@ -13,7 +13,8 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "train_module", chapter="backpropagation", place=5, title="A Module and its training loop",
-    contract="x (B, 2) and y (B,), 0 or 1: points of an inner disk and of a ring around it. new_x (M, 2): further points. Write an "
+    contract="x (B, 2) and y (B,), 0 or 1: points of a disk and of a ring around it, 400 in all, with noise of standard "
+             "deviation 0.15 in the radius of the ring. new_x (M, 2): further points. Write an "
              "nn.Module with nn.Linear layers, train it on x and y with an optimizer of torch.optim, and return its logits for new_x, "
              "shape (M,). At least 95 % of the new points must be classified correctly, a positive logit counting as 1. The function has 20 "
              "seconds on one core.",

@@ -9,12 +9,13 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "value_gradients", chapter="backpropagation", place=2, title="Write Value",
-    contract="inputs (n,) are the first n values. program (m, 3), integers, has a row (operation, i, j) for each further value: operation 0 "
-             "is value i plus value j, 1 their product, 2 tanh of value i, 3 ReLU of value i (2 and 3 ignore j). Values are counted from 0. "
-             "Return (1 + n,): the last value, then its derivative with respect to each input, which is 0 for an input on which it does not "
-             "depend. The derivative of ReLU at 0 is 0.",
-    points=["computational-graph"], difficulty=3, minutes=40)
+    "value_gradients", chapter="backpropagation", place=3, title="Write Value",
+    contract="inputs (n,) are values 0 ... n - 1. Row r of program (m, 3), integers, is (operation, i, j) and computes value n + r: operation 0 "
+             "is value i plus value j, 1 their product, 2 tanh of value i, 3 ReLU of value i (2 and 3 ignore j). The rows are in any order, so "
+             "i and j may belong to later rows; there are no cycles. result is the number of a computed value. Return (1 + n,): this value, "
+             "then its derivative with respect to each input, which is 0 for an input on which it does not depend. The derivative of ReLU "
+             "at 0 is 0. Automatic differentiation of torch is not allowed.",
+    points=["computational-graph"], difficulty=3, minutes=40, forbid=("torch.autograd.grad", "torch.Tensor.backward"))
 
 
 @exercise.step
@@ -37,37 +38,57 @@ def slopes(operation, i, j, a, b):
     return [(i, tanh_slope(a) if operation == 2 else relu_slope(a))]
 
 
+def sorted_values(rows, n, result):
+    """The values that result needs, each after its operands."""
+    order = []
+
+    def visit(k):
+        if k not in order:
+            for operand in rows[k - n][1:2 + (rows[k - n][0] < 2)] if k >= n else ():
+                visit(operand)
+            order.append(k)
+
+    visit(result)
+    return order
+
+
 @exercise.step
-def backward_order(read):
+def backward_order(read, order):
     """Every value after all that read it; read[k] are the slopes of value k."""
-    return reversed(range(len(read)))
+    return order[::-1]
 
 
 @exercise.step
-def gradients(read):
-    """The derivatives of the last value by all values."""
-    grads = [0.0] * (len(read) - 1) + [1.0]
-    for k in backward_order(read):
+def gradients(read, order):
+    """The derivatives of the last value of the order with respect to all values."""
+    grads = dict.fromkeys(order, 0.0) | {order[-1]: 1.0}
+    for k in backward_order(read, order):
         for i, slope in read[k]:
             grads[i] += slope * grads[k]
     return grads
 
 
 @exercise.reference()
-def value_gradients_reference(inputs, program):
-    values, read = inputs.tolist(), [[] for _ in inputs]
-    for operation, i, j in program.tolist():
-        a, b = values[i], values[j]
-        values.append((a + b, a * b, math.tanh(a), max(0.0, a))[operation])
-        read.append(slopes(operation, i, j, a, b))
-    return torch.tensor([values[-1], *gradients(read)[:len(inputs)]])
+def value_gradients_reference(inputs, program, result):
+    n, rows = len(inputs), program.tolist()
+    values, read, order = {}, {}, sorted_values(rows, n, result)
+    for k in order:
+        if k < n:
+            values[k], read[k] = inputs[k].item(), []
+        else:
+            operation, i, j = rows[k - n]
+            a, b = values[i], values.get(j, 0.0)
+            values[k] = (a + b, a * b, math.tanh(a), max(0.0, a))[operation]
+            read[k] = slopes(operation, i, j, a, b)
+    grads = gradients(read, order)
+    return torch.tensor([values[result], *(grads.get(k, 0.0) for k in range(n))])
 
 
 @exercise.misconception(
     gradients, "If a value is used twice, you keep only one of its contributions. The contributions are summed: use += instead of =.")
-def overwritten(read):
-    grads = [0.0] * (len(read) - 1) + [1.0]
-    for k in backward_order(read):
+def overwritten(read, order):
+    grads = dict.fromkeys(order, 0.0) | {order[-1]: 1.0}
+    for k in backward_order(read, order):
         for i, slope in read[k]:
             grads[i] = slope * grads[k]
     return grads
@@ -77,8 +98,8 @@ def overwritten(read):
     backward_order,
     "You visit a value once for each path that reaches it, so early contributions are counted again. Visit each value once, when its "
     "gradient is complete.")
-def every_path(read):
-    visited, stack = [], [len(read) - 1]
+def every_path(read, order):
+    visited, stack = [], [order[-1]]
     while stack:
         visited.append(stack.pop())
         stack += [i for i, _ in reversed(read[visited[-1]])]
@@ -88,13 +109,21 @@ def every_path(read):
 @exercise.misconception(
     backward_order,
     "You visit the values breadth first, so the gradient of a value is used before all values computed from it have contributed. Visit "
-    "the values in reverse order of their computation.")
-def breadth_first(read):
-    reached = [len(read) - 1]
+    "the values in reverse topological order.")
+def breadth_first(read, order):
+    reached = [order[-1]]
     for k in reached:
         for i, _ in read[k]:
             reached += [i] if i not in reached else []
     return reached
+
+
+@exercise.misconception(
+    backward_order,
+    "You visit the values from the highest number to the lowest. The rows are not sorted, so a value can be visited before the values "
+    "computed from it. Compute a topological order first.")
+def by_number(read, order):
+    return sorted(order, reverse=True)
 
 
 @exercise.misconception(
@@ -145,17 +174,28 @@ SHARED = [
 ]
 
 
+def reordered(n, rows, order):
+    """The arguments program and result, where row r of these sorted rows is moved to place order[r]."""
+    place = [*range(n), *(n + k for k in order)]
+    program = torch.zeros(len(rows), 3, dtype=torch.long)
+    for k, (operation, i, j) in zip(order, rows):
+        program[k] = torch.tensor([operation, place[i], place[j]])
+    return program, place[-1]
+
+
 def graph_cases(generator):
+    """The rows backward, so that each precedes its operands; and in a random order."""
     cases = []
-    for _ in range(2):
-        signs = torch.tensor([1.0, -1.0, 1.0])
-        cases.append((signs * uniform(generator, 3, low=0.4, high=1.4), torch.tensor(SHARED)))
+    signs = torch.tensor([1.0, -1.0, 1.0])
+    for order in (range(len(SHARED) - 1, -1, -1), torch.randperm(len(SHARED), generator=generator).tolist()):
+        cases.append((signs * uniform(generator, 3, low=0.4, high=1.4), *reordered(3, SHARED, order)))
     n = integer(generator, 4, 5)
     inputs = uniform(generator, n, low=-1.0, high=1.0)
     rows = [(2, 0, 0)]                                           # the last input is read by nobody
     for k in range(8):
         rows.append((integer(generator, 0, 3), integer(generator, 0, n - 2), n + k))
-    cases.append((inputs, torch.tensor([*rows, (1, n + 8, n), (0, n + 9, n + 8)])))
+    rows += [(1, n + 8, n), (0, n + 9, n + 8)]
+    cases.append((inputs, *reordered(n, rows, torch.randperm(len(rows), generator=generator).tolist())))
     return cases
 
 
@@ -164,7 +204,7 @@ def one_operation(generator):
     a, b = uniform(generator, 1, low=0.4, high=1.4), uniform(generator, 1, low=-1.4, high=-0.4)
     pair = torch.cat([a, b])
     rows = ((0, 0, 1), (1, 0, 1), (2, 0, 0), (3, 0, 0), (3, 1, 0))
-    return [(inputs, torch.tensor([row])) for inputs, these in ((pair, rows), (pair * torch.tensor([0.0, 1.0]), rows[1:4]))
+    return [(inputs, torch.tensor([row]), 2) for inputs, these in ((pair, rows), (pair * torch.tensor([0.0, 1.0]), rows[1:4]))
             for row in these]
 
 
@@ -172,12 +212,13 @@ exercise.compare("one operation", one_operation, points=2)
 exercise.compare("shared values", graph_cases, points=4)
 exercise.hint(
     "You do not know how to begin.",
-    "Compute all values in the order of the program and keep them. Then make a list of gradients, 0 except for the last, which is 1, and go "
-    "through the rows from the last to the first. Each row adds to the gradients of its operands.")
+    "Write a recursive function visit(k) that first visits the operands of value k, then computes it and appends k to a list, unless it is "
+    "already there. After visit(result) the list is a topological order. Then go through it from the end, starting with the derivative 1 of "
+    "the result. Each value adds to the derivatives of its operands.")
 exercise.hint(
     "You want to write a class.",
-    "class Value with data, grad = 0.0 and pairs of parents and local derivatives. __add__ and __mul__ return a new Value. The program is a "
-    "loop that creates values, and the backward pass is a loop over them in reverse.")
+    "class Value with data, grad = 0.0 and pairs of operands and local derivatives. Create the values recursively from result, and keep each "
+    "in a dictionary under its number, so that it is created only once.")
 exercise.hint(
     "Single operations are right, but shared values are not.",
-    "The gradient of each value is used once, after all values computed from it have contributed, and each contribution is added.")
+    "The derivative of each value is used once, after all values computed from it have contributed, and each contribution is added.")

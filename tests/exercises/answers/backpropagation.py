@@ -9,6 +9,23 @@ import torch.nn.functional as F
 from tests.exercises.answers.register import right, wrong
 
 
+def sort(inputs, program, result):
+    """The rows that the result needs, each after its operands and renumbered; the last computes the result."""
+    n, rows, steps = len(inputs), program.tolist(), []
+    place = {k: k for k in range(n)}
+
+    def visit(k):
+        if k not in place:
+            operation, i, j = rows[k - n]
+            visit(i)
+            visit(j if operation < 2 else i)
+            place[k] = n + len(steps)
+            steps.append((operation, place[i], place[j if operation < 2 else i]))
+
+    visit(result)
+    return torch.tensor(steps)
+
+
 @right("activation_derivatives: by autograd")
 def _(z):
     at = z.clone().requires_grad_()
@@ -29,7 +46,8 @@ def _(z):
 
 
 @right("value_gradients: forward, one input at a time")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     n = len(inputs)
     values, slopes = inputs.tolist(), torch.eye(n).tolist()
     for operation, i, j in program.tolist():
@@ -41,19 +59,35 @@ def _(inputs, program):
     return torch.tensor([values[-1], *slopes[-1]])
 
 
-@right("value_gradients: torch's autograd")
-def _(inputs, program):
-    at = inputs.clone().requires_grad_()
-    values = list(at.unbind())
-    for operation, i, j in program.tolist():
-        a, b = values[i], values[j]
-        values.append([lambda: a + b, lambda: a * b, lambda: torch.tanh(a), lambda: torch.relu(a)][operation]())
-    slopes, = torch.autograd.grad(values[-1], at)
-    return torch.cat([values[-1].detach()[None], slopes])
+@right("value_gradients: by counting the values still to come")
+def _(inputs, program, result):
+    n, rows = len(inputs), program.tolist()
+    operands = {n + k: row[1:2 + (row[0] < 2)] for k, row in enumerate(rows)}
+    values = dict(enumerate(inputs.tolist()))
+    while len(values) < n + len(rows):                                         # forward, in rounds
+        for k, (operation, i, j) in enumerate(rows):
+            if n + k not in values and all(operand in values for operand in operands[n + k]):
+                a, b = values[i], values.get(j, 0.0)
+                values[n + k] = [a + b, a * b, math.tanh(a), max(a, 0.0)][operation]
+    waiting = {k: sum(k in read for read in operands.values()) for k in values}
+    grads = {k: float(k == result) for k in values}
+    ready = [k for k in values if waiting[k] == 0]
+    for k in ready:                                                            # backward, once all readers are done
+        if k < n:
+            continue
+        operation, i, j = rows[k - n]
+        a, b = values[i], values.get(j, 0.0)
+        for operand, slope in zip(operands[k], ((1.0, 1.0), (b, a), (1 - values[k] ** 2,), (float(a > 0),))[operation]):
+            grads[operand] += slope * grads[k]
+        for operand in set(operands[k]):
+            waiting[operand] -= 1
+            ready += [operand] if waiting[operand] == 0 else []
+    return torch.tensor([values[result], *(grads[k] for k in range(n))])
 
 
 @wrong("value_gradients: differences, coarse")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     def last(numbers):
         values = numbers.tolist()
         for operation, i, j in program.tolist():
@@ -67,7 +101,8 @@ def _(inputs, program):
 
 
 @wrong("value_gradients: the value alone, no gradient anywhere")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     values = inputs.tolist()
     for operation, i, j in program.tolist():
         a, b = values[i], values[j]
@@ -76,7 +111,8 @@ def _(inputs, program):
 
 
 @wrong("value_gradients: the slope of tanh from what went in", called="tanh_of_input")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     values, steps = inputs.tolist(), program.tolist()
     for operation, i, j in steps:
         a, b = values[i], values[j]
@@ -90,7 +126,8 @@ def _(inputs, program):
 
 
 @wrong("value_gradients: layer by layer from the last value, each value once", called="breadth_first")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     values, read = inputs.tolist(), {}
     for operation, i, j in program.tolist():
         a, b = values[i], values[j]
@@ -129,54 +166,73 @@ def reverse(inputs, program, factor, slope):
 
 
 @wrong("value_gradients: the slope of ReLU at 0 is 1")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     return reverse(inputs, program, lambda product, own, other: other, lambda a: float(a >= 0))
 
 
 @wrong("value_gradients: the product divided by the factor")
-def _(inputs, program):
+def _(inputs, program, result):
+    program = sort(inputs, program, result)
     return reverse(inputs, program, lambda product, own, other: product / own if own else 0.0, lambda a: float(a > 0))
 
 
-@right("train_network: momentum by hand, 24 units")
-def _(x, y):
-    generator = torch.Generator().manual_seed(3)
-    shapes = ((24, 2), (24,), (24,), ())
-    parts = [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
-    speed = [torch.zeros(shape) for shape in shapes]
-    for _ in range(800):
-        A, b, alpha, alpha0 = parts
-        loss = F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y)
-        for part, v, g in zip(parts, speed, torch.autograd.grad(loss, parts)):
-            v.mul_(0.9).add_(g)
-            part.data -= 0.2 * v
-    return tuple(part.detach() for part in parts)
+@right("mlp_backward: row by row")
+def _(x, weights, biases, G):
+    totals = [torch.zeros_like(part) for part in (*weights, *biases)]
+    for row, g in zip(x, G):
+        values = [row]
+        for W, b in zip(weights, biases):
+            values.append(torch.tanh(W @ values[-1] + b))
+        for k in range(len(weights) - 1, -1, -1):
+            if k < len(weights) - 1:
+                g = g / torch.cosh(torch.atanh(values[k + 1].double())).to(g.dtype) ** 2
+            totals[k] += torch.outer(g, values[k])
+            totals[len(weights) + k] += g
+            g = weights[k].T @ g
+    return totals
 
 
-@wrong("train_network: one hidden unit")
-def _(x, y):
-    generator = torch.Generator().manual_seed(0)
-    parts = [torch.randn(shape, generator=generator).requires_grad_() for shape in ((1, 2), (1,), (1,), ())]
-    optimizer = torch.optim.Adam(parts, lr=0.05)
-    for _ in range(200):
-        A, b, alpha, alpha0 = parts
-        optimizer.zero_grad()
-        F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y).backward()
-        optimizer.step()
-    return tuple(part.detach() for part in parts)
+@right("mlp_backward: recursive")
+def _(x, weights, biases, G):
+    def layers(h, k):
+        """Gradients of layers k, k + 1, ... and with respect to h."""
+        if k == len(weights) - 1:
+            return [G.T @ h], [G.sum(0)], G @ weights[k]
+        t = torch.tanh(h @ weights[k].T + biases[k])
+        of_weights, of_biases, of_t = layers(t, k + 1)
+        of_a = of_t - of_t * t * t
+        return [of_a.T @ h, *of_weights], [of_a.sum(0), *of_biases], of_a @ weights[k]
+
+    of_weights, of_biases, _ = layers(x, 0)
+    return of_weights + of_biases
 
 
-@wrong("train_network: ten steps")
-def _(x, y):
-    generator = torch.Generator().manual_seed(0)
-    parts = [torch.randn(shape, generator=generator).requires_grad_() for shape in ((16, 2), (16,), (16,), ())]
-    optimizer = torch.optim.SGD(parts, lr=0.1)
-    for _ in range(10):
-        A, b, alpha, alpha0 = parts
-        optimizer.zero_grad()
-        F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y).backward()
-        optimizer.step()
-    return tuple(part.detach() for part in parts)
+@wrong("mlp_backward: transposed where a matrix is square")
+def _(x, weights, biases, G):
+    values = [x]
+    for W, b in zip(weights[:-1], biases[:-1]):
+        values.append(torch.tanh(values[-1] @ W.T + b))
+    of_weights, of_biases = [], []
+    for k in range(len(weights) - 1, -1, -1):
+        of_weights.insert(0, G.T @ values[k])
+        of_biases.insert(0, G.sum(0))
+        W = weights[k].T if weights[k].shape[0] == weights[k].shape[1] else weights[k]
+        G = (G @ W) * (1 - values[k] ** 2)
+    return of_weights + of_biases
+
+
+@wrong("mlp_backward: without the last bias's sum over the rows")
+def _(x, weights, biases, G):
+    values = [x]
+    for W, b in zip(weights[:-1], biases[:-1]):
+        values.append(torch.tanh(values[-1] @ W.T + b))
+    of_weights, of_biases = [], []
+    for k in range(len(weights) - 1, -1, -1):
+        of_weights.insert(0, G.T @ values[k])
+        of_biases.insert(0, G[0])
+        G = (G @ weights[k]) * (1 - values[k] ** 2)
+    return of_weights + of_biases
 
 
 @right("linear_backward: by autograd")
