@@ -221,6 +221,7 @@ def zeros(*shapes):
 
 # answers to the exercises of kind "train" that cost no training
 UNTRAINED = {
+    "train_module": lambda x, y, new_x: torch.zeros(len(new_x)),
     "train_fvsbn": lambda train: zeros((train.shape[1],) * 2, train.shape[1]),
     "train_nade": lambda train: zeros((2, train.shape[1]), (train.shape[1], 2), train.shape[1], 2),
     "train_mog": lambda x, K: zeros(K, K, K),
