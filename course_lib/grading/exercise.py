@@ -169,9 +169,9 @@ class Exercise:
     def rules(self) -> str:
         """The two rules that stand above every exercise: what may be used, and whether gradients are tested."""
         names = [f"`{name}`" for name in self.forbid]
-        but = f" but {', '.join(names[:-1])}{' and ' * (len(names) > 1)}{names[-1]}" if names else ""
+        but = f" except {', '.join(names[:-1])}{' and ' * (len(names) > 1)}{names[-1]}" if names else ""
         tested = any(isinstance(check, Gradient | ClassGradient) for check in self.checks)
-        return f"Ready-made: everything{but}. Gradients are {'' if tested else 'not '}judged."
+        return f"You may use any library function{but}. Gradients are {'tested too' if tested else 'not tested'}."
 
     # Declaring
 

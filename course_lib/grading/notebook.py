@@ -201,7 +201,7 @@ def hint(exercise_id: str, number: int | None = None) -> None:
     (from 1)."""
     exercise = get(exercise_id)
     count, given = len(exercise.hints), _given.setdefault(exercise_id, [])
-    after = f'solution("{exercise_id}") shows an answer, and why it is so.'
+    after = f'solution("{exercise_id}") shows a solution with an explanation.'
     if number is None:
         number = next((i for i in order_hints(exercise, _last.get(exercise_id)) if i not in given), None)
         if number is None:

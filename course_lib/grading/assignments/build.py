@@ -22,7 +22,7 @@ from course_lib.grading.exercise import Exercise
 TASKS = {"write": "Write a function", "find": "Find the fault", "measure": "Predict, then measure",
          "train": "Train to a score", "build": "Build a model of your own",
          "repair": "Repair the code"}
-LINES = re.compile(r"\*(Difficulty \d of 5, |\[Ready-made\]).*\*")
+LINES = re.compile(r"\*(Difficulty \d of 5, |You may use ).*\*")
 PAGE = "../book/what-is-judged.md"
 FOLD = "hide-input"
 COMMAND = "python -m course_lib.grading build"
@@ -136,7 +136,7 @@ def exercise_page(page: dict, path: Path, old: dict | None) -> dict:
             cell["metadata"]["tags"] = [tag for tag in cell["metadata"]["tags"] if tag != FOLD]
         elif role(cell) == "why":
             anchor = form.slug(titles[exercise(cell)])
-            cell["source"] = f"[The solution, and why it is so](../{path.parent.name}/{path.name}#{anchor})"
+            cell["source"] = f"[Solution and explanation](../{path.parent.name}/{path.name}#{anchor})"
             cell["metadata"]["course"]["role"] = "solution-link"
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
@@ -167,8 +167,8 @@ def add_rules(source: str, each: Exercise) -> str:
     while rest and LINES.fullmatch(rest[0].strip()):
         rest = "\n".join(rest[1:]).lstrip("\n").splitlines()
     line = (f"*Difficulty {each.difficulty} of 5, about {each.minutes} minutes, {each.possible} points. "
-            f"{TASKS[each.kind]}. Practises {', '.join(each.points)}.*")
-    rules = each.rules.replace("Ready-made", f"[Ready-made]({PAGE})", 1)
+            f"{TASKS[each.kind]}. Practices {', '.join(each.points)}.*")
+    rules = each.rules.replace("any library function", f"[any library function]({PAGE})", 1)
     return "\n".join([title, "", line, "", f"*{rules}*", "", *rest])
 
 

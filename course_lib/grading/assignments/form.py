@@ -228,7 +228,7 @@ def why(source: str) -> str:
 
 def fold(source: str) -> str:
     """An explanation that the reader opens."""
-    return f"<details><summary>Why it is so</summary>\n\n{why(source)}\n\n</details>"
+    return f"<details><summary>Explanation</summary>\n\n{why(source)}\n\n</details>"
 
 
 # Stored outputs

@@ -92,15 +92,15 @@ def test_solution_page_folds_answers(course):
         assert "tags" not in cell["metadata"]
     for cell in sample_course.cells(one(course, folder="solutions"), "why"):
         text = sample_course.text(cell)
-        assert text.startswith("<details><summary>Why it is so</summary>\n\nBecause") and text.endswith("</details>")
+        assert text.startswith("<details><summary>Explanation</summary>\n\nBecause") and text.endswith("</details>")
 
 
 def test_task_lines_come_from_exercise(course, monkeypatch):
     build.run(course)
     lines = sample_course.text(sample_course.cells(one(course), "task", "find_leaks")[0]).splitlines()
     assert lines[0] == "## Find the leak" and lines[6] == "Write `find_leaks`."
-    assert lines[2] == "*Difficulty 4 of 5, about 35 minutes, 5 points. Find the fault. Practises fvsbn.*"
-    assert lines[4] == "*[Ready-made](../book/what-is-judged.md): everything. Gradients are not judged.*"
+    assert lines[2] == "*Difficulty 4 of 5, about 35 minutes, 5 points. Find the fault. Practices fvsbn.*"
+    assert lines[4] == "*You may use [any library function](../book/what-is-judged.md). Gradients are not tested.*"
     monkeypatch.setattr(EXERCISES["find_leaks"], "minutes", 40)
     monkeypatch.setattr(EXERCISES["find_leaks"], "forbid", ("torch.flip",))
     assert check(course) == 1
@@ -108,7 +108,7 @@ def test_task_lines_come_from_exercise(course, monkeypatch):
     for folder in ("exercises", "solutions"):
         text = sample_course.text(sample_course.cells(one(course, folder=folder), "task", "find_leaks")[0])
         assert text.count("Difficulty") == 1 and "about 40 minutes" in text
-        assert text.count("Ready-made") == 1 and "everything but `torch.flip`. Gradients" in text
+        assert text.count("You may use") == 1 and "except `torch.flip`. Gradients" in text
 
 
 def test_notebook_metadata_lists_exercises(course):

@@ -56,7 +56,7 @@ def test_release_holds_no_solution(course):
 def test_release_removes_links(course):
     release.run(course)
     for name, text in everything(course.to / "student").items():
-        assert "](../" not in text and "The solution, and why" not in text, name
+        assert "](../" not in text and "Solution and explanation" not in text, name
     first = json.loads((course.to / "student/exercises/04-made-up.ipynb").read_text())["cells"][0]
     assert sample_course.text(first).endswith("To the chapter.")
 

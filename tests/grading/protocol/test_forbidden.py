@@ -251,9 +251,9 @@ def test_watch_refuses_unknown_names():
 
 
 def test_exercise_rules():
-    assert EXERCISES["layer_norm"].rules == "Ready-made: everything but `F.layer_norm`. Gradients are judged."
-    assert EXERCISES["beam_search"].rules == "Ready-made: everything. Gradients are not judged."
-    assert "but `F.scaled_dot_product_attention` and `F.multi_head_attention_forward`." in EXERCISES["attention"].rules
+    assert EXERCISES["layer_norm"].rules == "You may use any library function except `F.layer_norm`. Gradients are tested too."
+    assert EXERCISES["beam_search"].rules == "You may use any library function. Gradients are not tested."
+    assert "except `F.scaled_dot_product_attention` and `F.multi_head_attention_forward`." in EXERCISES["attention"].rules
 
 
 # the course's own library
