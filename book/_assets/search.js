@@ -98,7 +98,8 @@
         score += rare[k] * (n / (n + 0.6 + 0.6 * section.length / average) + 1.2 * inHead + 0.35 * inPage
           + 1.2 * phrases.some(phrase => section.terms.includes(phrase)));
       });
-      if (section.terms.includes(whole) || section.terms.includes(full)) score += 2.4 * most;
+      if (section.terms.includes(full)) score += (full === whole ? 2.4 : 4.8) * most;      /* "out-of-vocabulary" before "vocabulary" */
+      else if (section.terms.includes(whole)) score += 2.4 * most;
       if (section.head.trim() === whole.trim()) score += 0.7 * most;
       else if (wanted.length > 1 && section.head.includes(whole)) score += 0.4 * most;
       if (wanted.length > 1 && section.body.includes(whole)) score += 0.4 * most;
