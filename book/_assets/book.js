@@ -7,7 +7,7 @@
 
   function mark() {
     for (const box of document.querySelectorAll(`${BOXES}, .cl-scroll`)) {
-      const wide = box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== "visible";
+      const wide = box.scrollWidth > box.clientWidth + box.matches("div.math") && getComputedStyle(box).overflowX !== "visible";
       box.classList.toggle("course-scrolls", wide);         // shown by an edge
       const number = box.querySelector("mjx-assistive-mml mlabeledtr > mtd")?.textContent.trim();
       if (number) box.dataset.number = number;
