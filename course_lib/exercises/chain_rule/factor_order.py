@@ -122,6 +122,11 @@ def fits(parents, order) -> bool:
     return all(order.index(j) < order.index(i) for i, given in enumerate(parents) for j in given)
 
 
+def is_permutation(order, n: int) -> bool:
+    """Whether a list contains each of 0 to n - 1 once; what follows its first n entries may be anything."""
+    return len(order) == n and all(i in order for i in range(n))
+
+
 class ValidOrder(Compare):
     """As Compare; each order that fits the factors is right."""
 
@@ -135,7 +140,7 @@ class ValidOrder(Compare):
         parents, got = record.args[0], list(record.outcome.value)
         if record.expected is None:
             return Fault("You return an order for factors that have none, because they are circular.")
-        if sorted(got) != list(range(len(parents))):
+        if not is_permutation(got, len(parents)):
             return Fault("Your order does not contain each of the variables 0 to n - 1 exactly once.")
         wrong = [(i, j) for i, given in enumerate(parents) for j in given if got.index(j) > got.index(i)]
         return Fault("In your order variable {} comes before variable {}, on which its factor is conditioned.".format(*wrong[0])) if wrong else None
@@ -143,14 +148,12 @@ class ValidOrder(Compare):
     def alike(self, record, outcome):
         """Two orders need not be equal: both may fit, or both may fit when they are reversed."""
         def kind(order):
-            if order is None or record.expected is None:
-                return order is None
-            if sorted(order) != list(range(len(order))):
-                return sorted(order)
-            return "fits" if fits(parents, order) else "reversed" if fits(parents, order[::-1]) else order
+            return "fits" if fits(parents, order) else "reversed" if fits(parents, order[::-1]) else list(order)
 
-        parents = record.args[0]
-        return outcome.kind == "value" and kind(record.outcome.value) == kind(outcome.value)
+        parents, pair = record.args[0], (record.outcome.value, outcome.value)
+        if record.expected is None or any(shape_fault(order, record.expected) or not is_permutation(order, len(parents)) for order in pair):
+            return super().alike(record, outcome)
+        return kind(pair[0]) == kind(pair[1])
 
 
 def renamed(generator, parents):
