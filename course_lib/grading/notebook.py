@@ -17,9 +17,12 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
+
+from torch import Tensor
 
 from course_lib.exercises import get
 from course_lib.grading import progress_file
@@ -27,7 +30,7 @@ from course_lib.grading.counterexample import draw_example
 from course_lib.grading.exercise import Exercise, Hint
 from course_lib.grading.progress_file import WIDTH, one_line
 from course_lib.grading.protocol.allowlist import is_allowed
-from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise
+from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise, describe
 from course_lib.grading.protocol.models import ModelServer
 from course_lib.grading.verdict import Report, grade
 
@@ -71,6 +74,8 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
     with quiet():
         _last[name] = evaluate(name, fn, seed)
+    if _last[name].state != "right" and (outside := describe_outside_values(fn)):
+        _last[name] = replace(_last[name], message=f"{_last[name].message} {outside}")
     if _last[name].state in ("right", "not_attempted"):
         print(wrap(_last[name]))
     else:
@@ -177,6 +182,17 @@ def name_near(name: str, frame) -> str:
     own = [key for key, value in frame.f_globals.items() if getattr(value, "__module__", None) == frame.f_globals.get("__name__")]
     near = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
     return f" There is a function {near[0]}: rename it if it is meant." if near else ""
+
+
+def describe_outside_values(fn: Callable) -> str:
+    """A sentence on the numbers and tensors that a function, or a method of a class, takes from outside it; "" if there are none."""
+    functions = [one for one in vars(fn).values() if isinstance(one, FunctionType)] if isinstance(fn, type) else [inspect.unwrap(fn)]
+    values = {step.argval: function.__globals__.get(step.argval)
+              for function in functions if isinstance(function, FunctionType)
+              for code in nested_code(function.__code__) for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    named = [f"{name} = {value}" if isinstance(value, int | float) else f"{name}, {describe(value)}"
+             for name, value in values.items() if isinstance(value, int | float | Tensor) and not hasattr(builtins, name)]
+    return f"Your code uses {' and '.join(named[:3])} from outside of it." if named else ""
 
 
 def wrap(report: Report) -> str:

@@ -258,6 +258,15 @@ def test_check_names_cell_that_did_not_run(capsys, monkeypatch):
     assert "did not run: IndentationError in line 2. What follows is about the fvsbn_conditionals of an earlier cell." in said
 
 
+def test_check_names_values_from_outside_the_function(capsys):
+    namespace = {"check": check, "torch": torch, "__name__": "__main__", "h": 4, "bias": torch.zeros(3), "help": lambda x: x}
+    exec('def fvsbn_conditionals(x, W, c): return help(torch.sigmoid(x @ W.T + h + bias.sum()))\ncheck("fvsbn_conditionals")', namespace)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Your code uses h = 4 and bias, a tensor of float32, of shape (3,) from outside of it." in said
+    exec('def fvsbn_conditionals(x, W, c): h = 4; return x @ W.T + h\ncheck("fvsbn_conditionals")', namespace)
+    assert "from outside" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", [each.id for each in EXERCISES.values() if not each.of_class and each.kind == "write"])
 def test_case(name):
     """The reference gives what is expected, and the same seed the same case."""
