@@ -36,7 +36,7 @@ zip: book   ## the built book in one file, to be read without a network
 
 lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888] [LABFLAGS=...]
 	@$(PYTHON) book/_tools/environment.py book course lab
-	@.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LABFLAGS) --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
+	@.venv/bin/jupyter lab --config=book/_tools/lab_config.py $(if $(filter 0,$(shell id -u)),--allow-root) $(LABFLAGS) --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
 
 address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [REF=v1.0]
 	@$(VENV) book/_tools/address.py $(if $(URL),"$(URL)" --ref "$(REF)")

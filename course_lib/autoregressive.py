@@ -265,7 +265,7 @@ def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
         return torch.arange(n)
     order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))
     if tuple(order.shape) != (n,) or not torch.equal(order.sort().values, torch.arange(n, device=order.device)):
-        raise ValueError(f"order is {_brief(order)}; expected a permutation of 0..{n - 1}")
+        raise ValueError(f"order is {_brief(order)}; expected a permutation of 0 to {n - 1}")
     return order.long().clone()
 
 
@@ -293,7 +293,7 @@ def select_rows(state: State, rows: Tensor) -> State:
 
 @contextmanager
 def evaluating(model: nn.Module):
-    """Put the model in eval mode in the context, and restore the mode of each submodule afterwards."""
+    """Put the model in eval mode inside the `with` block, and restore the mode of each submodule afterwards."""
     modes = [(m, m.training) for m in model.modules()]
     model.eval()
     try:

@@ -114,7 +114,7 @@ class Categorical(Conditional):
     tensor([-1.0986, -1.0986])
     >>> Categorical(3).check(torch.tensor([0, 3]))
     Traceback (most recent call last):
-    ValueError: x holds 3 at [1]; a categorical variable with 3 values takes 0..2
+    ValueError: x contains 3 at [1]; a categorical variable with 3 values takes 0 to 2
     """
 
     def __init__(self, k: int):
@@ -172,7 +172,7 @@ class MixtureOfGaussians(Conditional):
 
     def __init__(self, k: int, min_sigma: float = 1e-3, equal_weights: bool = False):
         if k < 1 or not min_sigma > 0:
-            raise ValueError(f"k is {k} and min_sigma {min_sigma}; expected k >= 1 and min_sigma > 0")
+            raise ValueError(f"k is {k} and min_sigma is {min_sigma}; expected k >= 1 and min_sigma > 0")
         self.k, self.min_sigma, self.equal_weights = k, min_sigma, equal_weights
         self.parameter_shape = (2, k) if equal_weights else (3, k)
 
@@ -224,7 +224,7 @@ class DiscretizedLogisticMixture(Conditional):
 
     def __init__(self, k: int, levels: int):
         if k < 1 or levels < 2:
-            raise ValueError(f"k is {k} and levels {levels}; expected k >= 1 and levels >= 2")
+            raise ValueError(f"k is {k} and levels is {levels}; expected k >= 1 and levels >= 2")
         self.k, self.num_values = k, levels
         self.parameter_shape = (3, k)
 
@@ -342,11 +342,11 @@ def _finite(probs: Tensor) -> Tensor:
 def _integers(x: Tensor, name: str, levels: int, what: str) -> Tensor:
     value = x.long()                                                 # because uint8 cannot be compared with 256
     _refuse(x, lambda: (value != x) | (value < 0) | (value >= levels), name,
-            f"{what} with {levels} values takes 0..{levels - 1}")
+            f"{what} with {levels} values takes 0 to {levels - 1}")
     return value
 
 
 def _refuse(x: Tensor, bad: Callable[[], Tensor], name: str, needed: str) -> None:
     if values_checked() and (wrong := bad()).any():
         where = wrong.nonzero()[0].tolist()
-        raise ValueError(f"{name} holds {x[tuple(where)].item():.6g} at {where}; {needed}")
+        raise ValueError(f"{name} contains {x[tuple(where)].item():.6g} at {where}; {needed}")

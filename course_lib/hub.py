@@ -198,7 +198,7 @@ def card(name: str | Path) -> Card:
     try:
         return Card(**description["card"])
     except TypeError as error:
-        raise HubError(f"{path.name}.json holds an incomplete card: {error}") from error
+        raise HubError(f"{path.name}.json contains an incomplete card: {error}") from error
 
 
 def available(folder: str | Path | None = None) -> list[str]:
@@ -246,7 +246,7 @@ def _locate(name: str | Path) -> Path:
     if path.is_dir():
         names = available(path)
         if len(names) != 1:
-            raise ValueError(f"{path} holds {len(names)} models ({', '.join(names)}); expected one model, or the name {path}/NAME")
+            raise ValueError(f"{path} contains {len(names)} models ({', '.join(names)}); expected one model, or the name {path}/NAME")
         return path / names[0]
     folder = path.parent if path.parent != Path(".") or isinstance(name, Path) else WEIGHTS
     if path.name in available(folder):
@@ -307,7 +307,7 @@ def _tensors_once(model: nn.Module) -> tuple[dict[str, Tensor], dict[str, str]]:
     tensors, tied = {}, {}
     for name, t in model.state_dict(keep_vars=True).items():
         if not isinstance(t, Tensor):
-            raise TypeError(f"state_dict() of {type(model).__name__} holds {name} of type {type(t).__name__}; expected "
+            raise TypeError(f"state_dict() of {type(model).__name__} contains {name} of type {type(t).__name__}; expected "
                             "only tensors")
         if id(t) in first:
             tied[name] = first[id(t)]

@@ -30,7 +30,7 @@ _state = _ThreadState()
 
 @contextmanager
 def unchecked():
-    """Skip the validation of values in the context, for this thread; shapes and dtypes are still checked.
+    """Skip the validation of values inside the `with` block, for this thread; shapes and dtypes are still checked.
 
     A value outside the support then raises an error of torch, or gives a meaningless result: validate the data before,
     as `fit` does.
@@ -85,7 +85,7 @@ def is_all_true(mask: Tensor) -> bool:
 
 @contextmanager
 def validating(model: nn.Module):
-    """Mark the input of `model` as validated in the context, so that its methods do not check it again."""
+    """Mark the input of `model` as validated inside the `with` block, so that its methods do not check it again."""
     before, _state.models = _state.models, (*_state.models, model)
     try:
         yield

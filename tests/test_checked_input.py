@@ -157,7 +157,7 @@ def test_conditionals_receives_dtype(dtype):
 
 @pytest.mark.parametrize("method", ["conditionals", "log_prob"])
 def test_plain_model_refuses_bad_input(method):
-    with pytest.raises(ValueError, match=r"^x holds 2 at \[1, 3\]; a Bernoulli variable takes 0 or 1$"):
+    with pytest.raises(ValueError, match=r"^x contains 2 at \[1, 3\]; a Bernoulli variable takes 0 or 1$"):
         getattr(Plain(), method)(torch.tensor([[0, 1, 1, 0], [0, 0, 1, 2]]))
     with pytest.raises(ValueError, match="^x has 3 variables; this model has 4$"):
         getattr(Plain(), method)(BITS[:, :3])
@@ -169,8 +169,8 @@ def test_plain_model_refuses_bad_input(method):
 
 def test_update_refuses_bad_value():
     """A value is not rounded to a class that was never drawn."""
-    for model, value, message in ((Softmax(), 1.5, r"^x_i holds 1.5 at \[0\]; a categorical variable with 4 values"),
-                                  (Plain(), 2.0, r"^x_i holds 2 at \[0\]; a Bernoulli variable takes 0 or 1$")):
+    for model, value, message in ((Softmax(), 1.5, r"^x_i contains 1.5 at \[0\]; a categorical variable with 4 values"),
+                                  (Plain(), 2.0, r"^x_i contains 2 at \[0\]; a Bernoulli variable takes 0 or 1$")):
         with pytest.raises(ValueError, match=message):
             model.update(model.start(1), torch.tensor([value]))
         assert model.update(model.start(1), torch.tensor([1.0])).x[0, 0] == 1
@@ -179,7 +179,7 @@ def test_update_refuses_bad_value():
 def test_further_methods_checked():
     for model, names in ((NADE(4, 3), ("from_scratch", "one_by_one")), (Autoencoder(4, 3), ("forward", "reconstruction"))):
         for name in names:
-            with pytest.raises(ValueError, match="^x holds 3 at "):
+            with pytest.raises(ValueError, match="^x contains 3 at "):
                 getattr(model, name)(3 * BITS)
             assert getattr(model, name)(BITS.bool()) is not None
 
@@ -270,7 +270,7 @@ def test_check_after_error():
     for call in (lambda: model.log_prob(BITS), lambda: model.conditionals(BITS), lambda: model.sample(2)):
         with pytest.raises(RuntimeError, match="stop"):
             call()
-        with pytest.raises(ValueError, match="x holds 3"):
+        with pytest.raises(ValueError, match="x contains 3"):
             model.log_prob(3 * BITS)
 
 
@@ -283,7 +283,7 @@ def test_check_nested_model():
         def conditionals(self, x, context=None):
             return self.part.conditionals(2 * x)
 
-    with pytest.raises(ValueError, match="x holds 2"):
+    with pytest.raises(ValueError, match="x contains 2"):
         Two().log_prob(BITS)
 
 
@@ -302,7 +302,7 @@ def test_check_other_thread():
     worker.start()
     try:
         assert inside.wait(20)
-        with pytest.raises(ValueError, match="x holds 3"):
+        with pytest.raises(ValueError, match="x contains 3"):
             model.log_prob(3 * BITS)
     finally:
         go.set()

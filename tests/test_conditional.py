@@ -341,7 +341,7 @@ def test_check_casts_dtypes(dtype):
 def test_check_bytes():
     x = torch.arange(256, dtype=torch.uint8)[None]
     assert torch.equal(Categorical(256).check(x)[0], torch.arange(256))
-    with pytest.raises(ValueError, match=r"x holds 255 at \[0, 255\]; a categorical variable with 255 values"):
+    with pytest.raises(ValueError, match=r"x contains 255 at \[0, 255\]; a categorical variable with 255 values"):
         Categorical(255).check(x)
 
 

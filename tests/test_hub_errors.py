@@ -29,7 +29,7 @@ def test_unknown_name(monkeypatch, saved):
         hub.card("zzz")
     with pytest.raises(ValueError, match="did you mean 'tied'"):
         hub.load(saved / "teid")
-    with pytest.raises(ValueError, match="holds 2 models"):
+    with pytest.raises(ValueError, match="contains 2 models"):
         hub.load(saved)
     assert same(hub.load("tied"), make())
 
@@ -90,7 +90,7 @@ def test_weights_of_other_model(saved):
     with pytest.raises(hub.HubError, match="describes a Tied that cannot be built: .*sizes"):
         hub.load(saved)
     edit(saved, card={"model": "half a card"})
-    with pytest.raises(hub.HubError, match="holds an incomplete card"):
+    with pytest.raises(hub.HubError, match="contains an incomplete card"):
         hub.card(saved)
 
 
@@ -117,7 +117,7 @@ def test_save_refused(tmp_path):
             hub.save(Stranger(2, 2), tmp_path, "x", CARD)
         with pytest.raises(ValueError, match="Shy has no config"):
             hub.save(Shy(5), tmp_path, "x", CARD)
-        with pytest.raises(TypeError, match=r"state_dict\(\) of State holds _extra_state of type dict"):
+        with pytest.raises(TypeError, match=r"state_dict\(\) of State contains _extra_state of type dict"):
             hub.save(State(5), tmp_path, "x", CARD)
     finally:
         for cls in (Shy, State):

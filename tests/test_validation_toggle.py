@@ -34,7 +34,7 @@ def test_unchecked_values():
         FVSBN(4).log_prob(wrong)
         with pytest.raises(ValueError, match="x has 3 variables; this model has 4"):        # shapes as ever
             FVSBN(4).log_prob(wrong[:, :3])
-    with pytest.raises(ValueError, match=r"x holds 7 at \[0, 0\]; a Bernoulli variable takes 0 or 1"):
+    with pytest.raises(ValueError, match=r"x contains 7 at \[0, 0\]; a Bernoulli variable takes 0 or 1"):
         FVSBN(4).log_prob(wrong)
 
 
@@ -46,7 +46,7 @@ def test_unchecked_family_check(family, wrong):
         inside = family.check(right)
         family.check(wrong)
     assert torch.equal(inside, family.check(right)) and inside.dtype == family.check(right).dtype
-    with pytest.raises(ValueError, match="x holds .* at "):
+    with pytest.raises(ValueError, match="x contains .* at "):
         family.check(wrong)
 
 
@@ -91,7 +91,7 @@ def test_fit_checks_while_training(model, data, where):
 def test_fit_refuses_bad_value(place):
     model, wrong, told = FVSBN(4), BITS.clone(), []
     wrong[39, 2] = 5
-    with pytest.raises(ValueError, match=r"x holds 5 at \[39, 2\]"):
+    with pytest.raises(ValueError, match=r"x contains 5 at \[39, 2\]"):
         fit(model, *((wrong, BITS) if place == "train" else (BITS, wrong)), epochs=1, batch_size=5, progress=False,
             callback=told.append)
     assert not told and not model.weight.any()
@@ -160,7 +160,7 @@ def test_fit_checks_every_row():
 
 def test_fit_model_without_check():
     fit(Autoencoder(4, (3,)), BITS, epochs=1, progress=False)
-    with pytest.raises(ValueError, match="x holds 5"):
+    with pytest.raises(ValueError, match="x contains 5"):
         fit(Autoencoder(4, (3,)), BITS * 5, epochs=1, progress=False)
 
 

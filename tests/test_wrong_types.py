@@ -39,7 +39,7 @@ CALLS = {
     "hub.save(FVSBN(4), FOLDER, 'x', hub.Card('m', 'd', None, 'c'))": "ValueError: card.licence is empty",
     "hub.Card('m', 'd')": "TypeError: Card.__init__() missing 2 required positional arguments: 'licence' and 'citation'",
     "fit(FVSBN(4), DataLoader([(torch.zeros(4), 'label')] * 3, 2), epochs=1, progress=False)":
-        "TypeError: a batch of train holds a str; expected tensors",
+        "TypeError: a batch of train contains a str; expected tensors",
     "grading.check(greedy, greedy)": "KeyError: \"there is no exercise 'greedy'",
     "grading.evaluate('attention', greedy, greedy)":
         "TypeError: seed is of type function; expected a whole number. To grade a function: check(function)",

@@ -119,7 +119,7 @@ class LogisticRegression(nn.Module):
     def loss(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> Float[Tensor, ""]:
         """Mean negative log-likelihood of labels y, 0 or 1, in nats, plus the penalty."""
         if not ((y == 0) | (y == 1)).all():
-            raise ValueError(f"y holds {sorted(set(y.tolist()) - {0, 1})[0]}; expected 0 and 1 only")
+            raise ValueError(f"y contains {sorted(set(y.tolist()) - {0, 1})[0]}; expected 0 and 1 only")
         nats = F.binary_cross_entropy_with_logits(self(x), y.to(x.dtype))
         return nats + self.penalty / 2 * self.weight.square().sum()
 

@@ -270,7 +270,8 @@ def _fit_of_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 
 def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """Eight sets of known variables, each with its own values: rows 0, 8, 16, ... have the first set."""
+    """Chi-square tests of samples given eight sets of known variables, each with its own values; rows 0, 8, 16, ... have
+    the first set."""
     states, _ = probe.enumerate_states(net, n, context)
     ctx, each = probe.contexts(context, len(states), net), 4096
     given = states[torch.randint(len(states), (8,), generator=generator).to(states.device)]
@@ -298,7 +299,8 @@ def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Te
 
 
 def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """`_fit_of_percentiles` with some variables given in each row: samples of the model, each column shuffled."""
+    """As `_fit_of_percentiles`, with some variables given in each row. The given values are samples of the model whose
+    columns have been shuffled, so they are independent."""
     def tests() -> list[Test]:
         given = probe.draw(net, 2 ** 15, n, context, generator)
         given = given.gather(0, torch.rand(given.shape, generator=generator).argsort(dim=0).to(given.device))

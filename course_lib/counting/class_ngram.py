@@ -132,7 +132,7 @@ def _check_classes(classes: Tensor, bos_id: int | None) -> int:
     if size < 2:
         raise ValueError("classes has one class; expected at least two")
     if bos_id is not None and not 0 <= bos_id < len(classes):
-        raise ValueError(f"bos_id is {bos_id}; expected 0..{len(classes) - 1}, the ids of this vocabulary")
+        raise ValueError(f"bos_id is {bos_id}; expected 0 to {len(classes) - 1}, the ids of this vocabulary")
     if bos_id is not None and int((classes == classes[bos_id]).sum()) > 1:
         raise ValueError(f"bos_id = {bos_id} shares its class with other words; expected a class of its own")
     return size

@@ -52,7 +52,7 @@ class NGram(AutoregressiveModel):
         if n < 1:
             raise ValueError(f"n is {n}; expected at least 1 (1 for a unigram, 2 for a bigram)")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; expected 0..{vocab_size - 1}, the ids of this vocabulary")
+            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}, the ids of this vocabulary")
         self.memory, self.vocab_size, self.bos_id = n - 1, vocab_size, bos_id        # `n` is the number of variables
         self._options = {"smoothing": smoothing, "alpha": alpha, "buckets": buckets}
         self.smoothing = scheme(smoothing, n - 1, vocab_size - (bos_id is not None), alpha, buckets)

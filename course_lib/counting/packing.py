@@ -33,7 +33,7 @@ def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Int
     except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"packed cannot be decoded, because the file is damaged: {error}") from None
     if columns.dim() != 2 or counts.shape != columns.shape[1:]:
-        raise ValueError(f"packed holds n-grams of shape {tuple(columns.shape)} and counts of shape {tuple(counts.shape)}; "
+        raise ValueError(f"packed contains n-grams of shape {tuple(columns.shape)} and counts of shape {tuple(counts.shape)}; "
                          "expected (m, G) and (G,): the file is damaged")
     return columns.T.contiguous().to(packed.device), counts.to(packed.device)
 

@@ -31,7 +31,7 @@ def binarize(x: Tensor, method: str, generator: torch.Generator | None = None, m
         raise ValueError(f"maximum is {maximum}; expected at least 1")
     if x.numel() and not bool(((x >= 0) & (x <= maximum)).all()):    # NaN fails both comparisons
         bad = x[~((x >= 0) & (x <= maximum))].flatten()[0].item()
-        raise ValueError(f"x holds {bad}; expected gray levels from 0 to maximum = {maximum}")
+        raise ValueError(f"x contains {bad}; expected gray levels from 0 to maximum = {maximum}")
     grey = x.to(torch.float64 if x.dtype == torch.float64 else torch.float32) / maximum
     if method == "threshold":
         return (grey >= 0.5).to(torch.uint8)

@@ -90,7 +90,7 @@ def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | N
     if len(values) != rows:
         raise DataError(f"{path.name} has {len(values)} rows; expected {rows}")
     if not np.isfinite(values).all():
-        raise DataError(f"{path.name} holds {values[~np.isfinite(values)][0]}; expected finite numbers")
+        raise DataError(f"{path.name} contains {values[~np.isfinite(values)][0]}; expected finite numbers")
     return values
 
 

@@ -47,7 +47,7 @@ class Story(NamedTuple):
 def stories(num: int, generator: torch.Generator | None = None, sentences: int = 3) -> list[Story]:
     """Sample `num` stories of `sentences` sentences each, with uniform subjects. Raises ValueError if either is below 1."""
     if num < 1 or sentences < 1:
-        raise ValueError(f"num is {num} and sentences {sentences}; expected at least 1 of each")
+        raise ValueError(f"num is {num} and sentences is {sentences}; expected at least 1 of each")
     return [_story(sentences, generator) for _ in range(num)]
 
 

@@ -37,7 +37,7 @@ def to_active(sentence: str) -> Pair:
 def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int = 3) -> list[Pair]:
     """Sample `num` pairs with `least` to `most` distinct adjectives."""
     if not 0 <= least <= most <= len(ADJECTIVES):
-        raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most <= {len(ADJECTIVES)}")
+        raise ValueError(f"least is {least} and most is {most}; expected 0 <= least <= most <= {len(ADJECTIVES)}")
 
     def draw_word(words: tuple[str, ...]) -> str:
         return words[int(torch.randint(len(words), (), generator=generator))]

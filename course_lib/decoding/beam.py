@@ -35,7 +35,7 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
     n, V = sizes(model, length, eos_id)
     B, k = batch_of(context, batch), beams
     if not 1 <= num_return <= beams:
-        raise ValueError(f"num_return is {num_return} and beams {beams}; expected 1 <= "
+        raise ValueError(f"num_return is {num_return} and beams is {beams}; expected 1 <= "
                          "num_return <= beams")
     if not math.isfinite(length_penalty):
         raise ValueError(f"length_penalty is {length_penalty}; expected a finite number, 0 "

@@ -51,7 +51,7 @@ class PrefixTree(AutoregressiveModel):
                                  "to 1")
         for prefix in self.prefixes:
             if prefix and (prefix[:-1] not in row or self.eos_id in prefix):
-                raise ValueError(f"table holds {self.write(prefix)!r}, which is unreachable; expected rows for its prefixes")
+                raise ValueError(f"table contains {self.write(prefix)!r}, which is unreachable; expected rows for its prefixes")
         over, V = len(row), len(symbols)
         p = torch.zeros(over + 1, V, dtype=torch.float64)            # the last row: after the end
         p[:over] = torch.tensor(list(table.values()), dtype=torch.float64)
@@ -94,7 +94,7 @@ class PrefixTree(AutoregressiveModel):
 
     def _id(self, symbol: str) -> int:
         if symbol not in self.symbols:
-            raise ValueError(f"table holds the symbol {symbol!r}; expected one of {', '.join(self.symbols)}")
+            raise ValueError(f"table contains the symbol {symbol!r}; expected one of {', '.join(self.symbols)}")
         return self.symbols.index(symbol)
 
 

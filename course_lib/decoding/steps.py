@@ -53,7 +53,7 @@ def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int
     if eos_id is not None and model.n is not None:
         raise ValueError(f"eos_id is {eos_id}; expected None, because {name} has a fixed number of variables ({model.n})")
     if eos_id is not None and not 0 <= eos_id < V:
-        raise ValueError(f"eos_id is {eos_id}; expected 0..{V - 1}")
+        raise ValueError(f"eos_id is {eos_id}; expected 0 to {V - 1}")
     return model.length_for(length), V
 
 

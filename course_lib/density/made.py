@@ -168,10 +168,11 @@ class MADE(AutoregressiveModel):
         return other
 
     def parents(self, i: int) -> list[int]:
-        """Variables with a path to factor i; in a small network some earlier variables have none.
+        """Indices of the variables with a path to output i; in a small network some earlier variables have none.
 
-        A path from position p enters a unit of degree at most p - 1 and continues to units of the same or a smaller
-        degree, so the largest degree of each layer decides.
+        Traced back from the output at position p, a path passes a unit of degree at most p - 1 in the last hidden
+        layer, then a unit of the same or a smaller degree in each layer below, and ends at an input whose position is at
+        most the last of these degrees. So only the largest degree that can be reached in each layer matters.
         """
         position, *hidden = self.degrees
         reach = int(position[i]) - 1
@@ -186,7 +187,10 @@ class MADE(AutoregressiveModel):
 
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> MADE:
-        """Set the last bias to the marginals of the columns of x, and scale down the last weights. Returns self."""
+        """Initialize the output layer so that each conditional is near the marginal of its column of x. Returns self.
+
+        The bias is set to the parameters of the marginals, and the weights are multiplied by 0.1.
+        """
         self.layers[-1].bias.copy_(self.conditional.marginal(self.check_input(x)).flatten())
         self.layers[-1].weight.mul_(0.1)
         return self

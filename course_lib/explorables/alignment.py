@@ -45,7 +45,7 @@ def written(model: Seq2Seq, source: list[int]) -> Written:
 
 
 def parameters(model: Seq2Seq) -> list[Tensor]:
-    """The parameters in the order of the script."""
+    """The parameters of the model, in the order in which the JavaScript of the figure reads them."""
     cells = [*model.encoder.cells, *model.decoder.cells]
     score = () if model.score is None else (model.score.W, model.score.U, model.score.v)
     return [model.source.weight, model.target.weight, *(p for c in cells for p in (c.W_x, c.W_h, c.b, c.b_hn)),

@@ -117,7 +117,10 @@ def _packed(pair: Pair) -> dict[str, object]:
 
 
 class AttackedDigit(Explorable):
-    """Attacks on digits of 17 gray levels: class, log p of every pixel, p-value by rank, and purification.
+    """Interactive figure of adversarial attacks on digits of 17 gray levels, their detection and their purification.
+
+    It shows the predicted class, the log-probability of every pixel under an autoregressive model, the p-value of the
+    image, computed from the rank of its log-likelihood, and the purified image.
 
     digit   index of the image; SHOWN lists the digits
     attack  index in ATTACKS

@@ -176,7 +176,7 @@ class AttentionHeads(Explorable):
         c = self._model.config
         for pair in pairs:
             if len(pair) != 2 or not (0 <= pair[0] < c.layers and 0 <= pair[1] < c.heads):
-                raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; expected layers 0 to "
+                raise ValueError(f"{proposal['trait'].name} contains {list(pair)}; expected layers 0 to "
                                  f"{c.layers - 1}, each with heads 0 to {c.heads - 1}")
         return proposal["value"]
 

@@ -161,12 +161,13 @@ class MaskingForBert(Explorable):
 
     @property
     def numbers(self) -> Float[Tensor, "3 T"]:
-        """u, f and r of the sample that is shown."""
+        """The uniform numbers (3, T) of the sample that is shown: u selects the tokens, f the corruption of a selected token, and r
+        the random token that replaces it."""
         return uniforms(self.seed, 3 * len(self.tokens)).view(3, -1)
 
     @property
     def fate(self) -> Int[Tensor, "T"]:
-        """The corruption of each token, (T,), as in `fates`."""
+        """Index of the corruption of each token, (T,), with the codes of `fates`."""
         u, f, _ = self.numbers
         return fates(self.ordinary, self.rate, self.shares, u, f, torch.tensor(self.hand))
 
@@ -203,10 +204,10 @@ class MaskingForBert(Explorable):
     def _valid_words(self, proposal):
         words = proposal["value"]
         if not 1 <= len(words) <= MOST or all(word in SPECIAL for word in words):
-            raise ValueError(f"words is {words}; expected 1 to {MOST}, not all of them special")
+            raise ValueError(f"words is {words}; expected 1 to {MOST} words, at least one of them not a special token")
         for word in words:
             if len(word.split()) != 1 or len(word) > LONGEST:
-                raise ValueError(f"words holds {word!r}; expected words of 1 to {LONGEST} characters without spaces")
+                raise ValueError(f"words contains {word!r}; expected words of 1 to {LONGEST} characters without spaces")
         return words
 
     @traitlets.observe("words")

@@ -209,7 +209,7 @@ class CacheSteps(Explorable):
             raise ValueError(f"{name} is {value}; expected {low} to {high}")
         size = {"width": self.width, "heads": self.heads, name: value}
         if size["width"] % size["heads"]:
-            raise ValueError(f"heads is {size['heads']} and width {size['width']}; expected heads that divide the width")
+            raise ValueError(f"heads is {size['heads']} and width is {size['width']}; expected heads that divide the width")
         return value
 
     @traitlets.validate("at")

@@ -127,9 +127,10 @@ def _presets() -> list[dict]:
 class ChainRule(Explorable):
     """Interactive figure of a joint distribution over three binary variables, factorized by the chain rule.
 
-    joint         (2, 2, 2) or 8 probabilities, x3 changing fastest; None for `digits_joint`
-    conditionals  seven probabilities
-    dropped       pairs of variables without an edge, such as [[0, 2]]
+    joint         (2, 2, 2) or 8 probabilities, the last variable changing fastest; None for `digits_joint`
+    order         the order (a, b, c) of the variables, numbered from 0
+    conditionals  seven probabilities of the value 1: p(a), p(b | a = 0), p(b | a = 1), and p(c | a, b) for a, b = 00, 01, 10, 11
+    dropped       edges without which the graph is drawn, as pairs of variables, such as [[0, 2]]
     drawn, seed   number of samples, and their seed
 
     `reorder(order)` changes the order and keeps the joint distribution; assigning `order` keeps the seven conditional
@@ -214,7 +215,7 @@ class ChainRule(Explorable):
             raise ValueError(f"conditionals has {len(values)} numbers; expected 7")
         for v in values:
             if not 0 <= v <= 1:
-                raise ValueError(f"conditionals holds {v}; expected probabilities from 0 to 1")
+                raise ValueError(f"conditionals contains {v}; expected probabilities from 0 to 1")
         return values
 
     @traitlets.validate("order")
@@ -225,7 +226,7 @@ class ChainRule(Explorable):
     def _valid_dropped(self, proposal):
         for pair in proposal["value"]:
             if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= {0, 1, 2}:
-                raise ValueError(f"dropped holds {pair}; expected pairs of two different variables of 0, 1, 2")
+                raise ValueError(f"dropped contains {pair}; expected pairs of two different variables of 0, 1, 2")
         return proposal["value"]
 
     @traitlets.validate("drawn")
@@ -246,7 +247,7 @@ def _check_joint(joint) -> Float[Tensor, "2 2 2"]:
     if table.numel() != 8:
         raise ValueError(f"joint has shape {tuple(table.shape)}; expected (2, 2, 2) or (8,)")
     if not bool((table >= 0).all()):
-        raise ValueError(f"joint holds {table.min().item()}; expected numbers that are not negative")
+        raise ValueError(f"joint contains {table.min().item()}; expected numbers that are not negative")
     if abs(table.sum().item() - 1) > 1e-6:
         raise ValueError(f"joint sums to {table.sum().item():.6f}; expected 1")
     return table.reshape(2, 2, 2) / table.sum()

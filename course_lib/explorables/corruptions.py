@@ -68,7 +68,15 @@ def numbers_of(objective: int, seed: int, reading: int) -> Iterator[float]:
 
 def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, share: int = 0,
          vocabulary: Sequence[str] = VOCABULARY) -> Task:
-    """Input and target of an objective, an index in OBJECTIVES, in one epoch."""
+    """Input and target of a denoising objective for one sentence.
+
+    objective   index in OBJECTIVES
+    tokens      the sentence
+    seed        of the corruption
+    reading     number of the epoch; the corruption differs between epochs
+    share       percentage of corrupted tokens; 0 for that of the paper
+    vocabulary  words from which random replacements are taken
+    """
     name, paper, _ = OBJECTIVES[objective]
     tokens, rate, numbers = list(tokens), (share or paper) / 100, numbers_of(objective, seed, reading)
     T = len(tokens)
@@ -278,7 +286,7 @@ class Corruptions(Explorable):
             raise ValueError(f"words has {len(words)} tokens; expected 2 to {MOST}")
         for word in words:
             if len(cut(word)) != 1 or len(word) > LONGEST or word in (MASK, *SENTINELS):
-                raise ValueError(f"words holds {word!r}; expected words of 1 to {LONGEST} characters without spaces "
+                raise ValueError(f"words contains {word!r}; expected words of 1 to {LONGEST} characters without spaces "
                                  "and full stops, other than the special symbols")
         return words
 

@@ -59,9 +59,9 @@ def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], e
     Raises ValueError for arguments out of range.
     """
     if not 0 <= end < len(names):
-        raise ValueError(f"end is {end}; expected 0..{len(names) - 1}")
+        raise ValueError(f"end is {end}; expected 0 to {len(names) - 1}")
     if length < 1 or not 1 <= keep <= len(names):
-        raise ValueError(f"length is {length} and keep {keep}; expected length >= 1 and 1 <= keep <= {len(names)}")
+        raise ValueError(f"length is {length} and keep is {keep}; expected length >= 1 and 1 <= keep <= {len(names)}")
     rows: dict[tuple[int, ...], dict[int, float]] = {}
     front, least = [()], 1.0
     while front and len(front[0]) < length:                          # all prefixes of one length

@@ -147,4 +147,4 @@ class MadeMasks(Explorable):
             raise ValueError(f"degrees is {value}; expected one or two layers of 1 to {WIDEST} units")
         wrong = [m for row in value for m in row if not 1 <= m <= n]
         if wrong:
-            raise ValueError(f"degrees holds {wrong[0]}; expected degrees from 1 to {n}")
+            raise ValueError(f"degrees contains {wrong[0]}; expected degrees from 1 to {n}")

@@ -101,12 +101,12 @@ class MaskEditor(Explorable):
         words = list(WORDS if words is None else words)
         n = len(words)
         if not 2 <= n <= MOST:
-            raise ValueError(f"words has {n}; expected 2 to {MOST}")
+            raise ValueError(f"words has {n} words; expected 2 to {MOST} words")
         table = torch.as_tensor(SCORES if scores is None else scores, dtype=torch.float64).detach().cpu()
         if table.shape != (n, n):
             raise ValueError(f"scores has shape {tuple(table.shape)}; expected ({n}, {n})")
         if not bool(table.isfinite().all()):
-            raise ValueError("scores holds an infinity or NaN; expected finite numbers")
+            raise ValueError("scores contains an infinity or NaN; expected finite numbers")
         offered = presets(n)
         super().__init__(**{"words": words, "scores": table.tolist(), "mask": offered["causal"],
                             "presets": [{"label": label, "mask": mask} for label, mask in offered.items()],

@@ -26,7 +26,7 @@ OPEN = -1                                                            # a pixel w
 
 
 class Run(NamedTuple):
-    """The state after some steps; entry i belongs to pixel i in any order."""
+    """The state after some steps. Entry i of x and p belongs to pixel i, whatever the order of the model."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty, -1 open
     p: Float[Tensor, " n"]                                           # p(x_i = 1 | before); NaN if an earlier pixel is open
@@ -36,10 +36,12 @@ class Run(NamedTuple):
 
 @torch.no_grad()
 def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
-    r"""Take `steps` steps of the order: keep the given pixels, sample the others, $x_i = [u_k \ge 1 - \hat x_i]$.
+    r"""Visit the first `steps` pixels in the model's order: keep the given pixels and sample the others.
 
-    Given pixels that directly follow are included. If pixels are given after open ones, the samples do not follow
-    $p(\text{open} \mid \text{given})$, because they do not condition on later pixels.
+    The pixel i at step k is sampled by inverse CDF: it is 1 if $u_k \ge 1 - \hat x_i$, else 0, where $\hat x_i = p(x_i = 1
+    \mid x_{<i})$ and $u_k$ is a uniform number drawn with `seed`. Given pixels that immediately follow the last step are
+    visited too. If a given pixel comes after a missing one in the order, the samples do not follow
+    $p(\text{missing} \mid \text{given})$, because a pixel is conditioned only on the pixels before it.
     """
     x, p, total = torch.tensor(list(given)), torch.full((model.n,), torch.nan, dtype=torch.float64), 0.0
     state, u, k = model.start(1), uniforms(seed, model.n), 0
@@ -143,7 +145,7 @@ class NadePixels(Explorable):
             raise ValueError(f"given has {len(given)} entries; expected {n}, the number of pixels")
         for value in given:
             if value not in (OPEN, 0, 1):
-                raise ValueError(f"given holds {value}; expected 1 (ink), 0 (empty) or -1 (open)")
+                raise ValueError(f"given contains {value}; expected 1 (ink), 0 (empty) or -1 (open)")
         return given
 
     @traitlets.validate("steps")

@@ -135,7 +135,7 @@ class NextWord(Explorable):
         with torch.no_grad():
             for text in contexts:
                 if len(prompt := words.encode(text)) == 0:
-                    raise ValueError(f"contexts holds {text!r}; expected at least one symbol")
+                    raise ValueError(f"contexts contains {text!r}; expected at least one symbol")
                 rows.append(log_probs(model, model.predict(model.start(1, prompt[None])))[0].float().numpy())
         self._rows = [torch.from_numpy(row.astype(np.float64)) for row in rows]
         super().__init__(**{"contexts": list(contexts), "symbols": symbols,

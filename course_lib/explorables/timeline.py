@@ -177,7 +177,8 @@ class Timeline(Explorable):
         known = {s[field] for s in SYSTEMS for field in ("id", "chapter")}
         for key, address in proposal["value"].items():
             if key not in known:
-                raise ValueError(f"existing has the key {key!r}; expected a system's id or the slug of its chapter")
+                raise ValueError(f"existing has the key {key!r}; expected the id of a system on the timeline, such as {SYSTEMS[0]['id']!r}, or the slug of a chapter, "
+                                 f"such as {SYSTEMS[0]['chapter']!r}")
             if not isinstance(address, str) or ":" in address.split("/")[0]:
                 raise ValueError(f"existing[{key!r}] is {address!r}; expected a relative address, as 'a.ipynb'")
         return proposal["value"]

@@ -204,7 +204,7 @@ class Translator(Explorable):
         packed, measured = [pack(model) for model in models], json.loads(MEASURED.read_text("utf-8"))
         size = sum(map(len, packed)) + len(json.dumps(measured))
         if size > LIMIT:
-            raise ValueError(f"the two networks take {size:,} characters; expected at most {LIMIT:,}")
+            raise ValueError(f"the encoded parameters of the two networks have {size:,} characters; expected at most {LIMIT:,}, so use smaller networks")
         self._models, c = [model.double().eval() for model in models], models[0].config
         self._words = language.vocabularies()
         super().__init__(**{
@@ -271,7 +271,7 @@ class Translator(Explorable):
     def _valid_heads(self, proposal):
         for pair in proposal["value"]:
             if tuple(pair) not in HEADS:
-                raise ValueError(f"off holds {list(pair)}; expected [part, head] with a part of {', '.join(map(repr, PARTS))} and head 0, 1 or 2")
+                raise ValueError(f"off contains {list(pair)}; expected [part, head] with a part of {', '.join(map(repr, PARTS))} and head 0, 1 or 2")
         return proposal["value"]
 
     @traitlets.validate("place")

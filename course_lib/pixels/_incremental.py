@@ -18,7 +18,7 @@ from course_lib.pixels.masks import CausalConv2d
 
 @runtime_checkable
 class Run(Protocol):
-    """How the layers of a network are applied: to whole feature maps, or at one pixel."""
+    """A callable that applies a layer of a network: to whole feature maps (`Whole`), or at a single pixel when images are sampled."""
 
     def __call__(self, layer: CausalConv2d, h: Tensor) -> Tensor:
         """Output of the layer."""

@@ -129,9 +129,9 @@ def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tens
     if x.dim() != 2 or len(x) == 0:
         raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), at least one image, flattened")
     if x.is_floating_point() or x.is_complex():
-        raise ValueError(f"x has dtype {x.dtype}; expected integers, levels 0..{levels - 1}")
+        raise ValueError(f"x has dtype {x.dtype}; expected integers, levels 0 to {levels - 1}")
     if x.min() < 0 or x.max() > levels - 1:
-        raise ValueError(f"x holds levels from {x.min()} to {x.max()}; expected 0..{levels - 1}")
+        raise ValueError(f"x contains levels from {x.min()} to {x.max()}; expected 0 to {levels - 1}")
     if y is not None and tuple(y.shape) != (len(x),):
         raise ValueError(f"y has shape {tuple(y.shape)}; expected ({len(x)},), one class per image")
     if eps != int(eps) or eps < 0:

@@ -33,7 +33,7 @@ class ImageClassifier(nn.Module):
         if len(shape) != 2 or min(shape) < 2 or shape[0] % 2 or shape[1] % 2:
             raise ValueError(f"shape is {list(shape)}; expected (height, width), both even")
         if levels < 2 or classes < 2:
-            raise ValueError(f"levels is {levels} and classes {classes}; expected at least 2 of each")
+            raise ValueError(f"levels is {levels} and classes is {classes}; expected at least 2 of each")
         if len(widths) != 3 or min(widths) < 1:
             raise ValueError(f"widths is {list(widths)}; expected the channels of three convolutions")
         (H, W), (a, b, c) = shape, widths
@@ -55,7 +55,7 @@ class ImageClassifier(nn.Module):
         if x.dim() != 2 or x.shape[1] != H * W:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {H * W}), images of {H} x {W}, flattened")
         if len(x) and not (0 <= x.min() and x.max() <= self.levels - 1):
-            raise ValueError(f"x holds levels from {x.min():g} to {x.max():g}; expected 0..{self.levels - 1}")
+            raise ValueError(f"x contains levels from {x.min():g} to {x.max():g}; expected 0 to {self.levels - 1}")
         first, second, third = self.convolutions
         h = rearrange(x.to(first.weight.dtype), "B (h w) -> B 1 h w", h=H) / (self.levels - 1)
         h = F.relu(second(F.relu(first(h))))

@@ -74,7 +74,7 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
                  seed: int = 0) -> tuple[float, float]:
     """Bootstrap percentile interval of `auc`, with coverage `level`. If the scores are separable, its width is 0."""
     if repeats < 1 or not 0 < level < 1:
-        raise ValueError(f"repeats is {repeats} and level {level}; expected repeats of at least 1 and a level in (0, 1)")
+        raise ValueError(f"repeats is {repeats} and level is {level}; expected repeats of at least 1 and a level in (0, 1)")
     clean, other = _scores(clean, "clean"), _scores(other, "other")
     g = torch.Generator().manual_seed(seed)
     areas = torch.tensor([auc(clean[torch.randint(len(clean), clean.shape, generator=g)],
@@ -93,7 +93,7 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
     [0.0, 0.037]
     """
     if not 0 <= count <= of or of < 1:
-        raise ValueError(f"count is {count} and of {of}; expected 0 <= count <= of and of at least 1")
+        raise ValueError(f"count is {count} and of is {of}; expected 0 <= count <= of and of at least 1")
     share, shrink = count / of, 1 + z ** 2 / of
     middle = (share + z ** 2 / (2 * of)) / shrink
     half = z * math.sqrt(share * (1 - share) / of + z ** 2 / (4 * of ** 2)) / shrink
@@ -114,7 +114,7 @@ def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
     It measures the complexity of an image without a model of digits.
     """
     if x.dim() != 2 or x.is_floating_point() or not len(x) or not (0 <= x.min() and x.max() <= 255):
-        raise ValueError(f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected (B, n), whole levels in 0..255")
+        raise ValueError(f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected (B, n), integer levels from 0 to 255")
     lengths = []
     for row in x.cpu().to(torch.uint8):
         deflate = zlib.compressobj(9, zlib.DEFLATED, -15)            # -15: no header, no checksum
@@ -162,5 +162,5 @@ def _scores(t: Tensor, name: str) -> Float[Tensor, "..."]:
     if t.dim() != 1 or len(t) == 0:
         raise ValueError(f"{name} has shape {tuple(t.shape)}; expected (N,), at least one score")
     if t.isnan().any():
-        raise ValueError(f"{name} holds NaN at {t.isnan().nonzero()[:1].flatten().tolist()}; expected numbers")
+        raise ValueError(f"{name} contains NaN at {t.isnan().nonzero()[:1].flatten().tolist()}; expected numbers")
     return t.double()

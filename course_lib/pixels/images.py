@@ -134,7 +134,7 @@ class ImageModel(AutoregressiveModel):
     def label(self, context: Tensor | None) -> Int[Tensor, "B"] | None:
         """Class of each row; None for a model without classes."""
         if self.classes is not None and context is None:
-            raise ValueError(f"context is None; expected the class of each row, 0..{self.classes - 1}")
+            raise ValueError(f"context is None; expected the class of each row, 0 to {self.classes - 1}")
         return None if context is None else context.reshape(-1)
 
     def check_context(self, context: Tensor, batch: int) -> None:
@@ -144,8 +144,8 @@ class ImageModel(AutoregressiveModel):
             raise ValueError(f"context has shape {tuple(context.shape)} and dtype {context.dtype}; expected a class, "
                              f"an integer, for each of {batch} rows")
         if not ((context >= 0) & (context < self.classes)).all():
-            raise ValueError(f"context holds classes from {context.min()} to {context.max()}; expected "
-                             f"0..{self.classes - 1}")
+            raise ValueError(f"context contains classes from {context.min()} to {context.max()}; expected "
+                             f"0 to {self.classes - 1}")
 
     # receptive fields
     def parents(self, i: int) -> list[int]:

@@ -55,7 +55,7 @@ class RecurrentLM(AutoregressiveModel):
         if embedding is not None and embedding < 1:
             raise ValueError(f"embedding is {embedding}; expected at least 1, or None for one-hot vectors")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; expected 0..{vocab_size - 1}")
+            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}")
         self._config = {"vocab_size": vocab_size, "hidden": hidden, "cell": cell, "layers": layers,
                         "embedding": embedding, "dropout": dropout, "forget_bias": forget_bias,
                         "learned_start": learned_start, "bos_id": bos_id}

@@ -71,7 +71,7 @@ class DotScore(Score):
     def __init__(self, query: int, key: int | None = None):
         super().__init__(query, key)
         if self.key != self.query:
-            raise ValueError(f"key is {self.key} and query {self.query}; expected equal sizes for a dot product")
+            raise ValueError(f"key is {self.key} and query is {self.query}; expected equal sizes for a dot product")
 
     def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S H"]) -> Float[Tensor, "... T S"]:
         return queries @ prepared.transpose(-2, -1)                  # (..., T, S)

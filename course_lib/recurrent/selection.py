@@ -109,7 +109,7 @@ def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], los
     """
     _check(scores, memory)
     if num < 1 or temperature <= 0:
-        raise ValueError(f"num is {num} and temperature {temperature}; expected num >= 1 and temperature > 0")
+        raise ValueError(f"num is {num} and temperature is {temperature}; expected num >= 1 and temperature > 0")
     u = torch.rand(num, len(scores), generator=generator, dtype=torch.float64).clamp(min=1e-300)
     noise = -torch.log(-torch.log(u)).to(scores)
     with torch.enable_grad():

@@ -106,7 +106,7 @@ class Seq2Seq(AutoregressiveModel):
         for name, value, size in (("pad_id", pad_id, min(source, target)), ("bos_id", bos_id, target),
                                   ("eos_id", eos_id, target)):
             if not 0 <= value < size:
-                raise ValueError(f"{name} is {value}; expected 0..{size - 1}")
+                raise ValueError(f"{name} is {value}; expected 0 to {size - 1}")
         if eos_id == pad_id:
             raise ValueError(f"eos_id and pad_id are both {pad_id}; expected different tokens")
         self._config = {"source": source, "target": target, "hidden": hidden, "score": score, "placement": placement,
@@ -269,7 +269,7 @@ class Seq2Seq(AutoregressiveModel):
         tokens = tokens.to(self.head.weight.device)
         real = tokens != self.pad_id if mask is None else mask.to(tokens.device)
         if tokens.min() < 0 or tokens.max() >= vocab_size:
-            raise ValueError(f"{name} holds {int(tokens.min())} to {int(tokens.max())}; expected 0..{vocab_size - 1}")
+            raise ValueError(f"{name} contains {int(tokens.min())} to {int(tokens.max())}; expected 0 to {vocab_size - 1}")
         if (real[:, 1:] & ~real[:, :-1]).any():
             raise ValueError(f"{name} has padding left of a token; expected padding on the right, as pad adds it")
         return tokens, real

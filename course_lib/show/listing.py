@@ -45,7 +45,7 @@ def _excerpt(code: str, members: Sequence[str]) -> str:
     lines, node = code.split("\n"), ast.parse(code).body[0]
     methods = {child.name: child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))}
     if missing := [m for m in members if m not in methods]:
-        raise ValueError(f"members holds {missing[0]!r}; expected methods of {node.name}: {', '.join(methods)}")
+        raise ValueError(f"members contains {missing[0]!r}; expected methods of {node.name}: {', '.join(methods)}")
     documented = ast.get_docstring(node) is not None
     last = node.body[0].end_lineno if documented else _first(node.body[0]) - 1        # of the lines that are shown
     parts = ["\n".join(lines[:_first(node.body[0]) - 1])]

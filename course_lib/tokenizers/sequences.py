@@ -21,7 +21,7 @@ def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
     which the model prepends itself.
     """
     if isinstance(tokens, str):
-        raise ValueError(f"{name} is a string; expected integers 0..{vocab_size - 1}, as encode returns")
+        raise ValueError(f"{name} is a string; expected integers 0 to {vocab_size - 1}, as encode returns")
     if hasattr(tokens, "__array__"):                                 # a tensor or a NumPy array
         tokens = torch.as_tensor(tokens)
         if tokens.dim() not in (1, 2):
@@ -32,17 +32,17 @@ def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
         parts = [tokens] if tokens and isinstance(tokens[0], int) else tokens
     sequences = [torch.as_tensor(part) for part in parts]
     if not sequences or any(s.numel() == 0 for s in sequences):
-        problem = "holds an empty sequence" if sequences else "is empty"
+        problem = "contains an empty sequence" if sequences else "is empty"
         raise ValueError(f"{name} {problem}; expected at least one symbol")
     for s in sequences:
         if s.dim() != 1 or s.is_floating_point() or s.is_complex() or s.dtype == torch.bool:
-            raise ValueError(f"{name} holds a sequence of shape {tuple(s.shape)}, {s.dtype}; expected integers (T,)")
+            raise ValueError(f"{name} contains a sequence of shape {tuple(s.shape)}, {s.dtype}; expected integers (T,)")
     symbols = torch.cat(sequences)
     outside = (symbols < 0) | (symbols >= vocab_size)
     if outside.any():
-        raise ValueError(f"{name} holds {int(symbols[outside][0])}; expected 0..{vocab_size - 1}, the ids of this vocabulary")
+        raise ValueError(f"{name} contains {int(symbols[outside][0])}; expected 0 to {vocab_size - 1}, the ids of this vocabulary")
     if bos_id is not None and (symbols == bos_id).any():
-        raise ValueError(f"{name} holds bos_id = {bos_id}; expected texts without it, because the model prepends it")
+        raise ValueError(f"{name} contains bos_id = {bos_id}; expected texts without it, because the model prepends it")
     return [s.long() for s in sequences]
 
 

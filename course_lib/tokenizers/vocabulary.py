@@ -32,7 +32,7 @@ class Vocabulary:
         self._ids = {symbol: i for i, symbol in enumerate(self.symbols)}
         if len(self._ids) < len(self.symbols):
             twice = [symbol for symbol, count in Counter(self.symbols).items() if count > 1]
-            raise ValueError(f"symbols holds {twice[0]!r} more than once; expected distinct symbols")
+            raise ValueError(f"symbols contains {twice[0]!r} more than once; expected distinct symbols")
         for name in ("unk", "bos", "eos", "pad", "mask"):
             special = getattr(self, name)
             if special is not None and special not in self._ids:
@@ -82,7 +82,7 @@ class Vocabulary:
     def symbol(self, i: int) -> str:
         """The symbol of an id. Raises ValueError if it is out of range."""
         if not 0 <= i < len(self):
-            raise ValueError(f"id is {i}; expected 0..{len(self) - 1}, the ids of this vocabulary")
+            raise ValueError(f"id is {i}; expected 0 to {len(self) - 1}, the ids of this vocabulary")
         return self.symbols[i]
 
     @property
@@ -145,7 +145,7 @@ class Tokenizer:
         ids = [self.vocabulary.id(piece) for piece in self.split(text)]
         for requested, special, name in ((bos, self.vocabulary.bos_id, "bos"), (eos, self.vocabulary.eos_id, "eos")):
             if requested and special is None:
-                raise ValueError(f"{name} is True; expected a vocabulary with a {name} symbol")
+                raise ValueError(f"{name} is True, but the vocabulary has no {name} symbol; expected {name}=False, or a vocabulary with that symbol")
         return torch.tensor([self.vocabulary.bos_id] * bos + ids + [self.vocabulary.eos_id] * eos, dtype=torch.long)
 
     def decode(self, ids: Ids) -> str:

@@ -130,11 +130,11 @@ def check_data(data: Data, name: str, like: Data | None = None) -> Data:
         raise ValueError(f"{name} is an empty tuple; expected a tensor (N, ...), or several that share N")
     for part in parts:
         if not isinstance(part, Tensor):
-            raise TypeError(f"{name} holds a {type(part).__name__}; expected tensors (torch.as_tensor makes them)")
+            raise TypeError(f"{name} contains a {type(part).__name__}; expected tensors (torch.as_tensor makes them)")
         if part.dim() == 0 or len(part) == 0:
             raise ValueError(f"{name} has shape {tuple(part.shape)}; expected at least one row")
         if len(part) != len(parts[0]):
-            raise ValueError(f"{name} holds tensors of {len(parts[0])} and {len(part)} rows; expected the same number")
+            raise ValueError(f"{name} contains tensors of {len(parts[0])} and {len(part)} rows; expected the same number")
     if like is not None:
         shape, expected = _row_shape(data), _row_shape(like)
         if shape != expected:

@@ -276,7 +276,7 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
     parameters = {id(p) for p in model.parameters()}
     groups = optimizer.param_groups
     if not all(id(p) in parameters for group in groups for p in group["params"]):
-        raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; expected parameters of the model")
+        raise ValueError(f"optimizer contains parameters that {type(model).__name__} does not have; expected parameters of the model")
     return {"class": type(optimizer).__name__,
             "groups": [{name: describe(value) for name, value in group.items() if name != "params"}
                        | {"parameters": len(group["params"])} for group in groups]}

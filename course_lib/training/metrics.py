@@ -106,7 +106,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokeniz
         raise ValueError(f"hypotheses has {len(hypotheses)} texts and references {len(references)}; expected equal numbers, "
                          "at least 1")
     if any(isinstance(each, str) or not each for each in references):
-        raise ValueError("references holds a text or an empty list; expected a list of texts for each hypothesis")
+        raise ValueError("references contains a text or an empty list; expected a list of texts for each hypothesis")
     try:
         from sacrebleu.metrics import BLEU
     except ModuleNotFoundError:

@@ -58,7 +58,13 @@ NAMED = {"constant": constant, "cosine": cosine, "inverse_sqrt": inverse_sqrt, "
 
 
 def make_schedule(schedule: str | Schedule | None, steps: int, warmup: int) -> Schedule:
-    """The named schedule for a run of `steps` steps; a function is returned unchanged."""
+    """Return the learning-rate schedule of a run of `steps` steps.
+
+    schedule  a key of NAMED, None for a constant rate, or a function of the step, which is returned unchanged
+    warmup    number of steps of linear warmup
+
+    Raises ValueError for an unknown name, a warmup that is longer than the run, or a warmup beside a function.
+    """
     if callable(schedule):
         if warmup:
             raise ValueError(f"warmup is {warmup} and schedule is a function; expected warmup of 0, since a function includes "

@@ -165,7 +165,8 @@ class BERT(nn.Module):
     def pretraining_logits(self, tokens: Tensor, token_types: Tensor | None = None,
                            mask: Bool[Tensor, "B T"] | None = None
                            ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
-        """Logits of the token at every position (B, T, V), and of "next" (0) and "not next" (1), (B, 2)."""
+        """Logits of both pretraining tasks: of masked language modeling at every position, (B, T, V), and of next-sentence
+        prediction, (B, 2), with class 0 for "next" and class 1 for "not next"."""
         encoded = self(tokens, token_types, mask)
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
 
@@ -215,7 +216,7 @@ class BERT(nn.Module):
         for name, value, many in (("tokens", tokens, self.config.vocab_size),
                                   ("token_types", token_types, self.config.token_types)):
             if values_checked() and value is not None and (value.min() < 0 or value.max() >= many):
-                raise ValueError(f"{name} holds {value.min()} to {value.max()}; expected 0..{many - 1}")
+                raise ValueError(f"{name} contains {value.min()} to {value.max()}; expected 0 to {many - 1}")
         if token_types is not None and token_types.shape != tokens.shape:
             raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}")
         if values_checked() and mask is not None and not mask[:, 0].all():

@@ -41,12 +41,12 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
     its context. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
     """
     if not 0 < rate <= 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-        raise ValueError(f"rate is {rate} and shares {shares}; expected 0 < rate <= 1 and shares that sum to one")
+        raise ValueError(f"rate is {rate} and shares is {shares}; expected 0 < rate <= 1 and shares that sum to one")
     inside, mask = tokens_and_mask((tokens, mask), vocab_size)
     ordinary = torch.ones(vocab_size, dtype=torch.bool, device=tokens.device)
     ordinary[[mask_id, *special]] = False
     if inside.numel() and (inside.min() < 0 or inside.max() >= vocab_size):
-        raise ValueError(f"tokens holds {inside.min()} to {inside.max()}; expected 0..{vocab_size - 1}")
+        raise ValueError(f"tokens contains {inside.min()} to {inside.max()}; expected 0 to {vocab_size - 1}")
     device = tokens.device if generator is None else generator.device
     u, fate = (torch.rand(tokens.shape, generator=generator, device=device).to(tokens.device) for _ in range(2))
     chosen = ordinary[inside] & (u < rate)
@@ -72,7 +72,7 @@ def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], genera
     """
     sizes = torch.tensor([len(document) for document in documents])
     if len(sizes) == 0 or sizes.max() < 2:
-        raise ValueError("documents holds no document of two sentences; expected at least one")
+        raise ValueError("documents contains no document of two sentences; expected at least one")
     if not order and (sizes > 0).sum() < 2:
         raise ValueError("documents has one document; expected at least 2, to sample a sentence of another document")
     everything = [sentence for document in documents for sentence in document]

@@ -60,7 +60,7 @@ class GPTConfig:
         check_sizes(2, vocab_size=self.vocab_size)
         check_sizes(window=self.window, layers=self.layers, heads=self.heads, d_model=self.d_model)
         if self.bos_id is not None and not 0 <= self.bos_id < self.vocab_size:
-            raise ValueError(f"bos_id is {self.bos_id}; expected 0..{self.vocab_size - 1}")
+            raise ValueError(f"bos_id is {self.bos_id}; expected 0 to {self.vocab_size - 1}")
 
 
 class GPT(AutoregressiveModel):

@@ -16,7 +16,7 @@ from course_lib.transformer.gpt import GPT
 
 @contextmanager
 def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[None]:
-    """Ablate heads in the context: the output of each (layer, head) is 0, so its part of $W^O$ contributes nothing.
+    """Ablate heads inside the `with` block: the output of each (layer, head) is 0, so its part of $W^O$ contributes nothing.
 
     Layers and heads are counted from 0. Parameters do not change, nor do the attention weights of an ablated head;
     those of later layers change with their inputs. Raises ValueError for a head that does not exist.
@@ -27,7 +27,7 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
     for layer, head in heads:
         last, most = len(model.blocks) - 1, model.blocks[0].attention.heads - 1
         if not (0 <= layer <= last and 0 <= head <= most):
-            raise ValueError(f"heads holds ({layer}, {head}); this model has layers 0 to {last}, each with heads 0 to "
+            raise ValueError(f"heads contains ({layer}, {head}); this model has layers 0 to {last}, each with heads 0 to "
                              f"{most}")
         silent.setdefault(layer, set()).add(head)
     with ExitStack() as stack:
@@ -38,13 +38,16 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
 
 @contextmanager
 def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[None]:
-    """Ablate heads of one layer of any model in the context: their outputs are 0.
+    """Ablate heads of one attention layer inside the `with` block: their outputs are 0.
+
+    attention  the layer, of any model
+    heads      indices of the heads
 
     Raises ValueError for a head that does not exist.
     """
     silent, most = set(heads), attention.heads - 1
     if not all(0 <= head <= most for head in silent):
-        raise ValueError(f"heads holds {sorted(silent)}; this layer has heads 0 to {most}")
+        raise ValueError(f"heads contains {sorted(silent)}; expected heads of this layer, 0 to {most}")
     hook = attention.out.register_forward_pre_hook(_without(silent, most + 1))
     try:
         yield

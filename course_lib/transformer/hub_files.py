@@ -44,7 +44,7 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     except ValueError as error:
         raise HubError(f"{config} is damaged: {error}. Download it again") from error
     if not isinstance(description, dict):
-        raise HubError(f"{config} is damaged: it holds a {type(description).__name__}")
+        raise HubError(f"{config} is damaged: it contains a JSON {type(description).__name__}; expected a JSON object")
     tensors: dict[str, Tensor] = {}
     for file in _parts(folder / form):
         if not file.is_file():

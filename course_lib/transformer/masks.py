@@ -11,14 +11,14 @@ def causal_mask(n: int, m: int | None = None, device: torch.device | str | None 
     """Causal mask: True where key j is not after query i. The n queries are the last of m positions."""
     m = n if m is None else m
     if not 1 <= n <= m:
-        raise ValueError(f"n is {n} and m {m}; expected 1 <= n <= m, because the n queries are the last of m positions")
+        raise ValueError(f"n is {n} and m is {m}; expected 1 <= n <= m, because the n queries are the last of m positions")
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
 
 
 def padding_mask(lengths: Int[Tensor, "B"], m: int) -> Bool[Tensor, "B 1 m"]:
     """Padding mask: True for the first `lengths[b]` of m keys, for every query of row b."""
     if ((lengths < 0) | (lengths > m)).any():
-        raise ValueError(f"lengths are {lengths.tolist()}; expected 0..{m}, the number of keys")
+        raise ValueError(f"lengths are {lengths.tolist()}; expected 0 to {m}, the number of keys")
     return (torch.arange(m, device=lengths.device) < lengths[:, None])[:, None, :]
 
 
@@ -42,5 +42,5 @@ def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     scores = tuple(scores)
     fits = mask.dim() in (2, len(scores)) and all(a in (1, b) for a, b in zip(mask.shape[::-1], scores[::-1]))
     if not fits:
-        raise ValueError(f"mask has shape {tuple(mask.shape)} and the scores {scores}; expected the last two axes "
-                         "of the scores, or all, each of the same length or 1")
+        raise ValueError(f"mask has shape {tuple(mask.shape)}; expected {len(scores)} axes as the scores, {scores}, or their "
+                         f"last two, {scores[-2:]}, where an axis of the mask may have length 1")

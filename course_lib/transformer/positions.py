@@ -22,7 +22,7 @@ from course_lib.validation import may_sync, values_checked
 def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
     r"""Frequencies $\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, in float64; n is `base`."""
     if d < 1 or not base > 0:
-        raise ValueError(f"d is {d} and base {base}; expected d of at least 1 and a positive base")
+        raise ValueError(f"d is {d} and base is {base}; expected d of at least 1 and a positive base")
     i = torch.arange((d + 1) // 2, dtype=torch.float64, device=device)
     return base ** (-2 * i / d)
 
@@ -128,7 +128,7 @@ class Positions(nn.Module):
                              f"all rows, or {tuple(x.shape[:2])}")
         if values_checked() and positions.numel() and (positions.min() < 0 or self.window is not None
                                                        and positions.max() >= self.window):
-            raise ValueError(f"positions holds {positions.min()} to {positions.max()}; expected 0 and more"
+            raise ValueError(f"positions contains {positions.min()} to {positions.max()}; expected 0 and more"
                              + ("" if self.window is None else f", below {self.window}, the length of the table"))
         return positions
 

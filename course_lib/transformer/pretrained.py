@@ -140,7 +140,7 @@ def _bos(where: str, config: dict[str, Any]) -> int | None:
     bos, size = config.get("bos_token_id"), config["vocab_size"]
     if bos is None or 0 <= bos < size:
         return bos
-    warnings.warn(f"{where}: bos_token_id is {bos}; expected 0..{size - 1}. This GPT has no bos token, so sampling needs a "
+    warnings.warn(f"{where}: bos_token_id is {bos}; expected 0 to {size - 1}. This GPT has no bos token, so sampling needs a "
                   "prompt", stacklevel=5)
     return None
 

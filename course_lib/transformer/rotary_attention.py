@@ -30,7 +30,7 @@ class RotaryAttention(MultiHeadAttention):
                  base: float | int = 10000.0):
         super().__init__(d_model, heads, dropout, bias)
         if d_model // heads % 2:
-            raise ValueError(f"d_model is {d_model} and heads {heads}: the width of a head is {d_model // heads}; "
+            raise ValueError(f"d_model is {d_model} and heads is {heads}: the width of a head is {d_model // heads}; "
                              "expected an even size, because pairs of components are rotated")
         self.base = base
 

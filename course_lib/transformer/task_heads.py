@@ -185,7 +185,7 @@ class GPTClassifier(nn.Module):
     def __init__(self, gpt: GPT, classes: int, pad_id: int | None = None):
         super().__init__()
         if pad_id is not None and not 0 <= pad_id < gpt.config.vocab_size:
-            raise ValueError(f"pad_id is {pad_id}; expected 0..{gpt.config.vocab_size - 1}")
+            raise ValueError(f"pad_id is {pad_id}; expected 0 to {gpt.config.vocab_size - 1}")
         self.gpt, self.pad_id = gpt, pad_id
         self.head = _head(gpt, classes, bias=False)
 

@@ -65,7 +65,7 @@ class TransformerConfig:
                              "expected one vocabulary")
         for name, size in (("pad_id", min(self.source, self.target)), ("bos_id", self.target), ("eos_id", self.target)):
             if not 0 <= getattr(self, name) < size:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 0..{size - 1}")
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 to {size - 1}")
 
 
 class Past(NamedTuple):
@@ -290,8 +290,8 @@ class Transformer(AutoregressiveModel):
             raise ValueError(f"context has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected integer "
                              f"tokens of the source (B, S) with B = {batch}")
         if values_checked() and (tokens.min() < 0 or tokens.max() >= self.config.source):
-            raise ValueError(f"context holds {tokens.min()} to {tokens.max()}; expected "
-                             f"0..{self.config.source - 1}")
+            raise ValueError(f"context contains {tokens.min()} to {tokens.max()}; expected "
+                             f"0 to {self.config.source - 1}")
 
     @staticmethod
     def _require_context(context: Padded | None) -> Padded:

@@ -24,7 +24,7 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
     one_to_one  whether f is a permutation
     """
     if num < 1 or symbols < 2 or pairs < 1:
-        raise ValueError(f"num is {num}, symbols {symbols} and pairs {pairs}; expected at "
+        raise ValueError(f"num is {num}, symbols is {symbols} and pairs is {pairs}; expected at "
                          "least 1, 2 and 1")
     if one_to_one:
         maps = torch.rand(num, symbols, generator=generator).argsort(dim=1)      # (B, N)
@@ -41,7 +41,7 @@ def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
     tensor([0.5000, 0.7500, 0.8750])
     """
     if symbols < 2 or pairs < 1:
-        raise ValueError(f"symbols is {symbols} and pairs {pairs}; expected at least 2 and 1")
+        raise ValueError(f"symbols is {symbols} and pairs is {pairs}; expected at least 2 and 1")
     return 1 - (1 - 1 / symbols) ** torch.arange(1.0, pairs + 1)
 
 

@@ -15,10 +15,13 @@ from course_lib.transformer import GPT
 
 
 class AnswerLoss(nn.Module):
-    r"""$-\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_{<t})$ over the tokens A of the
-    answers: the question is the context.
+    r"""Cross-entropy of the answers given their questions, $-\frac{1}{|A|} \sum_{t \in A} \ln
+    p(x_t \mid x_{<t})$, where A is the set of positions of answer tokens.
 
     model  GPT, which is trained in place by passing the `AnswerLoss` to `fit`
+
+    A batch is (tokens, real, answer), each (B, T): the ids, True for real tokens, and True
+    for tokens of answers.
 
     >>> from course_lib.transformer import GPTConfig
     >>> gpt = GPT(GPTConfig(vocab_size=8, window=8, layers=1, heads=2, d_model=4))

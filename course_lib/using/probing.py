@@ -36,7 +36,7 @@ class LinearProbe(nn.Module):
         super().__init__()
         _fit(vectors, labels)
         if C <= 0 or steps < 1:
-            raise ValueError(f"C is {C} and steps {steps}; expected C above 0 and at least 1 step")
+            raise ValueError(f"C is {C} and steps is {steps}; expected C above 0 and at least 1 step")
         if int(labels.min()) < 0 or int(labels.max()) == 0:
             raise ValueError(f"labels goes from {labels.min()} to {labels.max()}; expected classes from 0 on, at least two")
         vectors = vectors.detach()

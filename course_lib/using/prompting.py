@@ -76,7 +76,7 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
     words, ids = tokenizer.vocabulary, []
     for name in names:
         if len(tokenizer.encode(name)) != 1:
-            raise ValueError(f"names holds {name!r}, which has {len(tokenizer.encode(name))} pieces; expected names of one "
+            raise ValueError(f"names contains {name!r}, which has {len(tokenizer.encode(name))} pieces; expected names of one "
                              "piece")
         ids.append(int(tokenizer.encode(name)))
     if not texts or not ids:
@@ -85,11 +85,11 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
     for text in texts:
         sides = text.split(mask)
         if len(sides) != 2:
-            raise ValueError(f"texts holds {text[:40]!r} with {len(sides) - 1} masks; expected one {mask} in each text")
+            raise ValueError(f"texts contains {text[:40]!r} with {len(sides) - 1} masks; expected one {mask} in each text")
         before, after = (tokenizer.encode(side).tolist() for side in sides)
         rows.append([words.bos_id, *before, words.id(mask), *after, words.eos_id])
         if len(rows[-1]) > bert.config.window:
-            raise ValueError(f"texts holds a text of {len(rows[-1])} pieces; expected at most {bert.config.window}, including "
+            raise ValueError(f"texts contains a text of {len(rows[-1])} pieces; expected at most {bert.config.window}, including "
                              "[CLS] and [SEP]")
     tokens, real = pad(rows, words.pad_id)
     gaps, scores = torch.tensor([len(tokenizer.encode(text.split(mask)[0])) + 1 for text in texts]), []

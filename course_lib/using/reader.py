@@ -70,7 +70,7 @@ class SpanReader(nn.Module):
     def __init__(self, idf: dict[str, float], longest: int = 7, sentences: int = 3, buckets: int = 2**18):
         super().__init__()
         if min(longest, sentences, buckets) < 1:
-            raise ValueError(f"longest is {longest}, sentences {sentences} and buckets {buckets}; expected at least 1 each")
+            raise ValueError(f"longest is {longest}, sentences is {sentences} and buckets is {buckets}; expected at least 1 each")
         self.idf = {word.lower(): value for word, value in idf.items()}
         self.rarest = max(self.idf.values(), default=1.0)
         self.longest, self.sentences, self.buckets = longest, sentences, buckets

@@ -106,7 +106,7 @@ class BM25(Index):
     def __init__(self, documents: Sequence[Words], k1: float | int = 1.2,
                  b: float | int = 0.75):
         if k1 < 0 or not 0 <= b <= 1:
-            raise ValueError(f"k1 is {k1} and b {b}; expected k1 of 0 or more, and b from "
+            raise ValueError(f"k1 is {k1} and b is {b}; expected k1 of 0 or more, and b from "
                              "0 to 1")
         self.vocabulary, counts = counted(documents)
         self.num_documents = N = len(counts)
@@ -169,7 +169,7 @@ def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
     if scores.dim() != 2 or wanted.shape != scores.shape[:1]:
         raise ValueError(f"scores has shape {tuple(scores.shape)} and wanted {tuple(wanted.shape)}; expected (Q, N) and (Q,)")
     if len(wanted) and not 0 <= int(wanted.min()) <= int(wanted.max()) < scores.shape[1]:
-        raise ValueError(f"wanted goes from {wanted.min()} to {wanted.max()}; expected 0..{scores.shape[1] - 1}")
+        raise ValueError(f"wanted goes from {wanted.min()} to {wanted.max()}; expected 0 to {scores.shape[1] - 1}")
     own = scores.gather(1, wanted[:, None])                          # (Q, 1)
     return (scores >= own).sum(dim=1)
 

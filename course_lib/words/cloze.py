@@ -44,7 +44,7 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
     """
     first = every - 1 if first is None else first
     if every < 2 or not 0 <= first < len(words):
-        raise ValueError(f"every is {every} and first {first}; expected every >= 2 and first in 0..{len(words) - 1}")
+        raise ValueError(f"every is {every} and first is {first}; expected every >= 2 and first from 0 to {len(words) - 1}")
     places = list(range(first, len(words), every))
     gone = set(places)
     return Gaps(["____" if i in gone else word for i, word in enumerate(words)], places, [words[i] for i in places])

@@ -170,7 +170,7 @@ class OneWay(AutoregressiveModel):
 
     def __init__(self, bilm: BiLM, edge: int, backward: bool = False, n: int | None = None):
         if not 0 <= edge < bilm.vocab_size:
-            raise ValueError(f"edge is {edge}; expected 0..{bilm.vocab_size - 1}")
+            raise ValueError(f"edge is {edge}; expected 0 to {bilm.vocab_size - 1}")
         if backward and n is None:
             raise ValueError("backward is True and n is None; expected the number of tokens n")
         super().__init__(n, Categorical(bilm.vocab_size), None if n is None or not backward else range(n - 1, -1, -1))

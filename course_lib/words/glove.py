@@ -32,7 +32,7 @@ class GloVe(nn.Module):
     def __init__(self, num_words: int, width: int):
         super().__init__()
         if num_words < 1 or width < 1:
-            raise ValueError(f"num_words is {num_words} and width {width}; expected at least 1 each")
+            raise ValueError(f"num_words is {num_words} and width is {width}; expected at least 1 each")
         self.word, self.context = (nn.Parameter((torch.rand(num_words, width) - 0.5) / width) for _ in range(2))
         self.word_bias, self.context_bias = (nn.Parameter(torch.zeros(num_words)) for _ in range(2))
 
@@ -51,7 +51,7 @@ class GloVe(nn.Module):
              power: float = 0.75) -> Float[Tensor, ""]:
         """J, summed over pairs (i, j) with the co-occurrence counts `counts`."""
         if not (counts > 0).all():
-            raise ValueError(f"counts holds {counts.min():g}; expected "
+            raise ValueError(f"counts contains {counts.min():g}; expected "
                              "counts above 0")
         product = torch.einsum("pd,pd->p", self.word[i], self.context[j])
         error = product + self.word_bias[i] + self.context_bias[j] - counts.log()

@@ -70,7 +70,7 @@ class LSA:
     def place(self, rows: Tensor) -> Float[Tensor, "B k"]:
         """Vectors of new documents, given their rows (B, V), weighted like the table."""
         if rows.shape[-1] != len(self.directions):
-            raise ValueError(f"rows has {rows.shape[-1]} words; expected "
+            raise ValueError(f"rows has {rows.shape[-1]} columns; expected "
                              f"{len(self.directions)}")
         return rows @ self.directions
 
@@ -87,7 +87,7 @@ def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
     if not len(sparse.values()):
         raise ValueError("counts are all zero; expected at least one count above 0")
     if (sparse.values() < 0).any():
-        raise ValueError(f"counts holds {sparse.values().min():g}; expected counts of at least 0")
+        raise ValueError(f"counts contains {sparse.values().min():g}; expected counts of at least 0")
     (w, c), n = sparse.indices(), sparse.values().double()
     of_word = torch.zeros(counts.shape[0], dtype=n.dtype).index_add_(0, w, n)
     of_context = torch.zeros(counts.shape[1], dtype=n.dtype).index_add_(0, c, n) ** power

@@ -56,7 +56,7 @@ class NeuralLM(AutoregressiveModel):
         check_sizes(2, n=n, vocab_size=vocab_size)
         check_sizes(width=width, hidden=hidden)
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; expected 0..{vocab_size - 1}, the ids "
+            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}, the ids "
                              "of this vocabulary")
         super().__init__(None, Categorical(vocab_size))
         self.memory, self.vocab_size, self.bos_id = n - 1, vocab_size, bos_id

@@ -88,7 +88,7 @@ class SkipGram(nn.Module):
     def __init__(self, num_words: int, width: int):
         super().__init__()
         if num_words < 2 or width < 1:
-            raise ValueError(f"num_words is {num_words} and width {width}; expected at "
+            raise ValueError(f"num_words is {num_words} and width is {width}; expected at "
                              "least 2 words and a width of 1")
         self.centre = nn.Embedding(num_words, width)                 # v
         self.context = nn.Embedding(num_words, width)                # u
@@ -198,7 +198,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
         raise ValueError(f"model has {model.config['num_words']} words; expected {corpus.num_words}, as in the corpus")
     check_sizes(window=window)
     if epochs < 1 or batch_size < 1:
-        raise ValueError(f"epochs is {epochs} and batch_size {batch_size}; expected at least 1 each")
+        raise ValueError(f"epochs is {epochs} and batch_size is {batch_size}; expected at least 1 each")
     generator = torch.Generator().manual_seed(seed)
     noise = NoiseSampler(corpus.counts, power)
     keep = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)

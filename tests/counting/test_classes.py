@@ -137,16 +137,16 @@ def test_state_dict_and_config():
 @pytest.mark.parametrize("act, message", [
     (lambda: brown_classes([0, 1, 2], 3, 4), "num_classes is 4; expected 2 to 3, the number of distinct words"),
     (lambda: brown_classes([0, 1, 2], 3, 1), "num_classes is 1"),
-    (lambda: brown_classes([0, 1, 2], 3, 2, bos_id=2), "tokens holds bos_id = 2"),
+    (lambda: brown_classes([0, 1, 2], 3, 2, bos_id=2), "tokens contains bos_id = 2"),
     (lambda: brown_classes([[0], [1]], 3, 2), "tokens has no two adjacent symbols; expected at least one"),
-    (lambda: brown_classes([0, 5], 3, 2), "tokens holds 5"),
+    (lambda: brown_classes([0, 5], 3, 2), "tokens contains 5"),
     (lambda: ClassNGram([0, 2]), "expected every class from 0 to the largest to have at least one word"),
     (lambda: ClassNGram([0, 0]), "classes has one class"),
     (lambda: ClassNGram(torch.tensor([0.0, 1.0])), "expected integers"),
     (lambda: ClassNGram([0, 1, 1], bos_id=2), "bos_id = 2 shares its class"),
-    (lambda: ClassNGram([0, 1], bos_id=2), "bos_id is 2; expected 0..1, the ids of this vocabulary"),
+    (lambda: ClassNGram([0, 1], bos_id=2), "bos_id is 2; expected 0 to 1, the ids of this vocabulary"),
     (lambda: ClassNGram([0, 1], word_alpha=-1.0), "word_alpha is -1.0"),
-    (lambda: ClassNGram([0, 1]).fit_counts([0, 2]), "tokens holds 2"),
+    (lambda: ClassNGram([0, 1]).fit_counts([0, 2]), "tokens contains 2"),
     (lambda: ClassNGram([0, 1]).fit_counts([0, 1, 1]).log_prob(torch.tensor([[0]])), "context is None"),
 ])
 def test_bad_input(act, message):

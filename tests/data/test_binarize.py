@@ -44,10 +44,10 @@ def test_dynamic_generator():
 @pytest.mark.parametrize("arguments, message", [
     ((torch.tensor([0.5]), "fixed"), "method is 'fixed'; expected one of 'threshold', 'dynamic'"),
     ((torch.tensor([0.5]), "dynamic"), "generator is None"),
-    ((torch.tensor([0.2, 1.5]), "threshold"), r"x holds 1\.5; expected gray levels from 0 to maximum = 1"),
-    ((torch.tensor([0.2, -0.1]), "threshold"), r"x holds -0\.1"),
-    ((torch.tensor([0.2, float("nan")]), "threshold"), "x holds nan"),
-    ((torch.tensor([3, 17]), "threshold", None, 16), "x holds 17; expected gray levels from 0 to maximum = 16"),
+    ((torch.tensor([0.2, 1.5]), "threshold"), r"x contains 1\.5; expected gray levels from 0 to maximum = 1"),
+    ((torch.tensor([0.2, -0.1]), "threshold"), r"x contains -0\.1"),
+    ((torch.tensor([0.2, float("nan")]), "threshold"), "x contains nan"),
+    ((torch.tensor([3, 17]), "threshold", None, 16), "x contains 17; expected gray levels from 0 to maximum = 16"),
     ((torch.tensor([0.2]), "threshold", None, 0), "maximum is 0"),
 ])
 def test_bad_input(arguments, message):

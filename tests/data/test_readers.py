@@ -144,7 +144,7 @@ def test_table(tmp_path):
     ("", r"table\.csv has 0 rows; expected 2"),
     ("1,2,3\n", "has 1 rows; expected 2"),
     ("1,2,3\n4,5,6\n7,8,9\n", "has 3 rows; expected 2"),
-    ("1,2,3\n4,5,nan\n", "holds nan; expected finite numbers"),
+    ("1,2,3\n4,5,nan\n", "contains nan; expected finite numbers"),
     ("1,2,3\n4,5\n", r"table\.csv is not a table of numbers with these columns"),
     ("1,2,3\n4,5,x\n", r"table\.csv is not a table of numbers"),
     ("1;2;3\n4;5;6\n", r"table\.csv is not a table of numbers"),

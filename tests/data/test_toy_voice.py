@@ -39,7 +39,7 @@ def test_draw_voices():
         assert all(pair.target[t] == pair.source[places[-1]] for t, places in enumerate(pair.alignment))
     used = {word for pair in pairs for word in pair.source}
     assert used == set(toy_voice.vocabulary().symbols) - {"<pad>", "<s>", "</s>"}
-    with pytest.raises(ValueError, match="least is 3 and most 2"):
+    with pytest.raises(ValueError, match="least is 3 and most is 2"):
         draw(0, least=3, most=2)
 
 

@@ -57,9 +57,9 @@ def test_after_end():
     ({"": [0.5, 0.6]}, r"table\[''\] is \[0.5, 0.6\]; expected 2 probabilities that sum to 1"),
     ({"": [1.5, -0.5]}, "expected 2 probabilities"),
     ({"": [1.0]}, "expected 2 probabilities"),
-    ({"": [0.5, 0.5], "a a": [0.5, 0.5]}, "table holds 'a a', which is unreachable; expected rows for"),
-    ({"": [0.5, 0.5], ".": [0.5, 0.5]}, r"table holds '\.', which is unreachable; expected rows for"),
-    ({"": [0.5, 0.5], "c": [0.5, 0.5]}, r"table holds the symbol 'c'; expected one of a, \."),
+    ({"": [0.5, 0.5], "a a": [0.5, 0.5]}, "table contains 'a a', which is unreachable; expected rows for"),
+    ({"": [0.5, 0.5], ".": [0.5, 0.5]}, r"table contains '\.', which is unreachable; expected rows for"),
+    ({"": [0.5, 0.5], "c": [0.5, 0.5]}, r"table contains the symbol 'c'; expected one of a, \."),
 ])
 def test_bad_tables(table, message):
     with pytest.raises(ValueError, match=message):

@@ -273,11 +273,11 @@ def test_bad_input():
         NADE(3, 0)
     with pytest.raises(ValueError, match="n is 0; expected at least 1"):
         NADE(0, 3)
-    with pytest.raises(ValueError, match=r"order is \[0, 0, 1\]; expected a permutation of 0..2"):
+    with pytest.raises(ValueError, match=r"order is \[0, 0, 1\]; expected a permutation of 0 to 2"):
         NADE(3, 2, order=[0, 0, 1])
     with pytest.raises(ValueError, match=r"x has 3 variables; this model has 4"):
         NADE(4, 2).initialize(torch.zeros(2, 3))
-    with pytest.raises(ValueError, match="x holds 2 at"):
+    with pytest.raises(ValueError, match="x contains 2 at"):
         NADE(3, 2).from_scratch(torch.full((2, 3), 2))
     with pytest.raises(ValueError, match="context is given; expected None, because NADE is unconditional"):
         NADE(3, 2).log_prob(torch.zeros(2, 3), torch.zeros(2, 1))

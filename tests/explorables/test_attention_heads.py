@@ -177,9 +177,9 @@ BAD = [
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[]), "the text has 0 words"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[0]), "without 0, the start symbol"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[5]), "expected 0 to 4"),
-    ({"off": [[0, 4]]}, r"off holds \[0, 4\]; expected layers 0 to 1"),
-    ({"shown": [2, 0]}, r"shown holds \[2, 0\]"),
-    ({"shown": [1]}, r"shown holds \[1\]"),
+    ({"off": [[0, 4]]}, r"off contains \[0, 4\]; expected layers 0 to 1"),
+    ({"shown": [2, 0]}, r"shown contains \[2, 0\]"),
+    ({"shown": [1]}, r"shown contains \[1\]"),
 ]
 FIGURE = Figure(AttentionHeads, agrees, bad=BAD, change={"text_ids": [1, 8, 30]}, rich={"off": [[0, 3]], "shown": [0, 3]},
                 says=("sees", "All heads are on."), moves=[

@@ -214,10 +214,10 @@ def agrees(page, w) -> None:
 AT_FIRST = [-1] * 9
 BAD = [
     (lambda: MaskingForBert(""), r"words is \[\]; expected 1 to 20"),
-    (lambda: MaskingForBert("[SEP] [MASK]"), "words is .*; expected 1 to 20, not all of them special"),
+    (lambda: MaskingForBert("[SEP] [MASK]"), "words is .*; expected 1 to 20 words, at least one of them not a special token"),
     (lambda: MaskingForBert("word " * 21), "words is .*; expected 1 to 20"),
-    (lambda: MaskingForBert(["two words"]), "words holds 'two words'; expected words of 1 to 24 characters without spaces"),
-    (lambda: MaskingForBert(["a" * 25]), "words holds 'a+'; expected words of 1 to 24 characters"),
+    (lambda: MaskingForBert(["two words"]), "words contains 'two words'; expected words of 1 to 24 characters without spaces"),
+    (lambda: MaskingForBert(["a" * 25]), "words contains 'a+'; expected words of 1 to 24 characters"),
     ({"rate": 0}, "rate is 0; expected 1 to 100"),
     ({"rate": 101}, "rate is 101; expected 1 to 100"),
     ({"shares": [80, 10, 20]}, r"shares is \[80, 10, 20\]; expected three whole percentages"),

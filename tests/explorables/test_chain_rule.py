@@ -179,13 +179,13 @@ def preset(number: int):
 BAD = [
     (lambda: ChainRule(joint=[0.5, 0.5]), r"joint has shape \(2,\); expected \(2, 2, 2\) or \(8,\)"),
     (lambda: ChainRule(joint=[0.2] * 8), "joint sums to 1.600000; expected 1"),
-    (lambda: ChainRule(joint=[-0.5, 1.5, 0, 0, 0, 0, 0, 0]), "joint holds -0.5"),
-    (lambda: ChainRule(joint=[math.nan] * 8), "joint holds nan"),
+    (lambda: ChainRule(joint=[-0.5, 1.5, 0, 0, 0, 0, 0, 0]), "joint contains -0.5"),
+    (lambda: ChainRule(joint=[math.nan] * 8), "joint contains nan"),
     ({"order": [1, 2, 3]}, r"order is \[1, 2, 3\]; expected a permutation of 0, 1, 2"),
     ({"conditionals": [0.5] * 6}, "conditionals has 6 numbers; expected 7"),
-    ({"conditionals": [0.5] * 6 + [1.5]}, "conditionals holds 1.5"),
-    ({"conditionals": [0.5] * 6 + [math.nan]}, "conditionals holds nan"),
-    ({"dropped": [[0, 0]]}, r"dropped holds \[0, 0\]"),
+    ({"conditionals": [0.5] * 6 + [1.5]}, "conditionals contains 1.5"),
+    ({"conditionals": [0.5] * 6 + [math.nan]}, "conditionals contains nan"),
+    ({"dropped": [[0, 0]]}, r"dropped contains \[0, 0\]"),
     ({"drawn": 10_001}, "drawn is 10001"),
     (lambda: ChainRule().reorder([0, 1]), r"order is \[0, 1\]"),
 ]

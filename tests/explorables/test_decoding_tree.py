@@ -314,8 +314,8 @@ BAD = [
     ({"top_k": -1}, "top_k is -1; expected 0 for all"),
     ({"top_p": 0.0}, "top_p is 0.0; expected 0 < top_p <= 1"),
     ({"step": -1}, "step is -1"),
-    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; expected 0..2"),
-    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 2, keep=4), "length is 4 and keep 4"),
+    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; expected 0 to 2"),
+    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 2, keep=4), "length is 4 and keep is 4"),
 ]
 FIGURE = Figure(DecodingTree, agrees, bad=BAD, change={"step": 1}, rich={"strategy": "sampling", "top_p": 0.75, "step": 2},
                 says=("keeps “yes” 0.5000; drops “ok” 0.4000, “</s>” 0.1000", "“yes yes </s>”, p = 0.2000",

@@ -115,9 +115,9 @@ def toggled(*cells):
 
 BAD = [
     (lambda: MaskEditor(["a", "b"]), "words and scores belong together"),
-    (lambda: MaskEditor(["a"], [[0.0]]), "words has 1; expected 2 to 8"),
+    (lambda: MaskEditor(["a"], [[0.0]]), "words has 1 words; expected 2 to 8 words"),
     (lambda: MaskEditor(["a", "b"], torch.zeros(3, 3)), r"scores has shape \(3, 3\); expected \(2, 2\)"),
-    (lambda: MaskEditor(["a", "b"], [[0.0, float("nan")], [0, 0]]), "scores holds an infinity or NaN"),
+    (lambda: MaskEditor(["a", "b"], [[0.0, float("nan")], [0, 0]]), "scores contains an infinity or NaN"),
     ({"mask": [[True] * 5] * 4}, r"mask has rows of \[5, 5, 5, 5\]; expected 5 rows of 5"),
     (lambda: MaskEditor().apply("causale"), "name is 'causale'; expected one of 'none: every word sees"),
 ]

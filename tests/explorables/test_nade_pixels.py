@@ -128,7 +128,7 @@ BAD = [
     (lambda: NadePixels(NADE(8, 4)), "model has 8 variables; expected a square image"),
     (lambda: NadePixels(NADE(64, 300)), "155,056 bytes of weights; expected at most 100,000"),
     (lambda: NadePixels(small(), given=[1, 0]), "given has 2 entries; expected 9"),
-    (lambda: NadePixels(small(), given=[2] * 9), r"given holds 2; expected 1 \(ink\), 0 \(empty\) or -1 \(open\)"),
+    (lambda: NadePixels(small(), given=[2] * 9), r"given contains 2; expected 1 \(ink\), 0 \(empty\) or -1 \(open\)"),
     (lambda: NadePixels(small(), steps=10), "steps is 10; expected 0 to 9"),
 ]
 FIGURE = Figure(NadePixels, agrees, bad=BAD, change={"steps": 5}, rich={"given": given(p10=1, p30=0), "steps": 20},

@@ -72,7 +72,7 @@ def agrees(page, w) -> None:
 
 
 BAD = [
-    ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected a system's id or the slug of its chapter"),
+    ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected the id of a system on the timeline, such as 'markov'"),
     ({"existing": {"gpt": "https://example.org/"}}, "expected a relative address"),
     ({"existing": {"gpt": "javascript:alert(1)"}}, "expected a relative address"),
     ({"selected": "eliza"}, "selected is 'eliza'; expected the id of a system"),

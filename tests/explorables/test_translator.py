@@ -204,7 +204,7 @@ CROSS = [["cross", h] for h in range(3)]
 BAD = [
     ({"sentence": "the dog eats the house"}, "sentence is 'the dog eats the house'; expected word 3 to be a verb of"),
     ({"network": 2}, "network is 2; expected 0 or 1"),
-    ({"off": [["cross", 3]]}, r"off holds \['cross', 3\]; expected \[part, head\] with a part of 'encoder', 'decoder', 'cross'"),
+    ({"off": [["cross", 3]]}, r"off contains \['cross', 3\]; expected \[part, head\] with a part of 'encoder', 'decoder', 'cross'"),
     ({"shown": "cross.1"}, "shown is 'cross.1'; expected one of encoder.x"),
     ({"place": [1]}, r"place is \[1\]; expected a row and a column"),
     ({"place": [0, -1]}, r"place is \[0, -1\]"),

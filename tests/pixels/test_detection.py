@@ -58,8 +58,8 @@ def test_rank_p_values_ties():
     (torch.zeros(2), torch.zeros(0), r"calibration has shape \(0,\); expected \(N,\), at least one score"),
     (torch.zeros(2), torch.zeros(2, 3), r"calibration has shape \(2, 3\)"),
     (torch.zeros(2, 1), torch.zeros(3), r"scores has shape \(2, 1\); expected \(N,\), at least one score"),
-    (torch.tensor([0.0, float("nan")]), torch.zeros(3), r"scores holds NaN at \[1\]; expected numbers"),
-    (torch.zeros(2), torch.tensor([float("nan")]), r"calibration holds NaN at \[0\]"),
+    (torch.tensor([0.0, float("nan")]), torch.zeros(3), r"scores contains NaN at \[1\]; expected numbers"),
+    (torch.zeros(2), torch.tensor([float("nan")]), r"calibration contains NaN at \[0\]"),
 ])
 def test_rank_p_values_bad_input(scores, calibration, message):
     with pytest.raises(ValueError, match=message):
@@ -110,12 +110,12 @@ def test_other_scores():
 @pytest.mark.parametrize("call, message", [
     (lambda: auc(torch.zeros(0), torch.zeros(2)), r"clean has shape \(0,\); expected \(N,\), at least one score"),
     (lambda: roc(torch.zeros(2), torch.zeros(2, 2)), r"other has shape \(2, 2\)"),
-    (lambda: auc(torch.zeros(2), torch.tensor([1.0, float("nan")])), r"other holds NaN at \[1\]"),
-    (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level 0.95"),
+    (lambda: auc(torch.zeros(2), torch.tensor([1.0, float("nan")])), r"other contains NaN at \[1\]"),
+    (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level is 0.95"),
     (lambda: typicality(torch.zeros(2), torch.zeros(0)), r"reference has shape \(0,\)"),
-    (lambda: wilson(3, 2), "count is 3 and of 2; expected 0 <= count <= of"),
-    (lambda: wilson(0, 0), "count is 0 and of 0"),
-    (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), whole levels in 0\.\.255"),
+    (lambda: wilson(3, 2), "count is 3 and of is 2; expected 0 <= count <= of"),
+    (lambda: wilson(0, 0), "count is 0 and of is 0"),
+    (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), integer levels from 0 to 255"),
     (lambda: compressed_bits(torch.zeros(1, 4)), "dtype torch.float32"),
 ])
 def test_rates_bad_input(call, message):
@@ -157,6 +157,6 @@ def test_purify_bad_input():
     model = GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5))
     for x, eps, message in ((torch.zeros(1, 9), -1, "eps is -1; expected an integer, 0 or more"),
                             (torch.zeros(1, 8), 1, "x has 8 variables; this model has 9"),
-                            (torch.full((1, 9), 5), 1, "x holds 5 at")):
+                            (torch.full((1, 9), 5), 1, "x contains 5 at")):
         with pytest.raises(ValueError, match=message):
             purify(model, x, eps)

@@ -61,7 +61,7 @@ def test_multiplications_counted(name):
 
 
 @pytest.mark.parametrize("call, error", [
-    (lambda: DotScore(4, 5), "key is 5 and query 4; expected equal sizes"),
+    (lambda: DotScore(4, 5), "key is 5 and query is 4; expected equal sizes"),
     (lambda: AdditiveScore(0), "query is 0; expected at least 1"),
     (lambda: AdditiveScore(3, width=0), "width is 0; expected at least 1"),
     (lambda: BilinearScore(4, 5)(torch.ones(2, 4), torch.ones(3, 4)), r"keys has shape \(3, 4\); expected .*, 5\)"),

@@ -44,7 +44,7 @@ def test_source_adjacent_members():
 
 
 def test_source_unknown_member():
-    with pytest.raises(ValueError, match="members holds 'fourth'; expected methods of Example: first, second, third"):
+    with pytest.raises(ValueError, match="members contains 'fourth'; expected methods of Example: first, second, third"):
         show.source(Example, "fourth")
 
 

@@ -29,7 +29,7 @@ def test_bleu_signature():
 
 
 @pytest.mark.parametrize("hypotheses, references, says", [
-    ([], [], "0 texts"), (["a"], [["a"], ["b"]], "1 texts and references 2"), (["a"], ["a"], "references holds a text"),
+    ([], [], "0 texts"), (["a"], [["a"], ["b"]], "1 texts and references 2"), (["a"], ["a"], "references contains a text"),
     (["a"], [[]], "an empty list"),
 ])
 def test_bad_input(hypotheses, references, says):

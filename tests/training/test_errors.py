@@ -63,7 +63,7 @@ X = torch.zeros(8, 6)
 @pytest.mark.parametrize("arguments, error, sentence", [
     ({"train": X[:0]}, ValueError, r"train has shape \(0, 6\); expected at least one row"),
     ({"train": ()}, ValueError, "train is an empty tuple"),
-    ({"train": (X, X[:3])}, ValueError, "train holds tensors of 8 and 3 rows"),
+    ({"train": (X, X[:3])}, ValueError, "train contains tensors of 8 and 3 rows"),
     ({"train": [[0.0, 1.0]]}, TypeError, None),
     ({"valid": X[:, :5]}, ValueError, r"valid has rows of shape \(5,\); expected rows of shape \(6,\), as in train"),
     ({"valid": (X, X)}, ValueError, "valid has rows of shape"),

@@ -238,7 +238,7 @@ class Closed(torch.optim.SGD):
 
 def test_optimizer_refused(tmp_path):
     model, other = FVSBN(6), FVSBN(6)
-    with pytest.raises(ValueError, match="optimizer holds parameters that FVSBN does not have"):
+    with pytest.raises(ValueError, match="optimizer contains parameters that FVSBN does not have"):
         fit(model, DATA, epochs=1, optimizer=torch.optim.SGD(other.parameters(), lr=0.1), **QUIET)
     for given, named in (({"lr": 0.1}, "lr"), ({"betas": (0.5, 0.9), "weight_decay": 0.1}, "betas and weight_decay")):
         with pytest.raises(ValueError, match=f"^{named} and optimizer were given; expected only optimizer, which has its own"):

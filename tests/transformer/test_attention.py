@@ -186,7 +186,7 @@ def test_fused_attention_uses_kernel():
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 9)), "memory has shape"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(4, 4)), "mask has dtype torch.float32"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(3, 4, 4).bool()),
-     r"mask has shape \(3, 4, 4\) and the scores \(2, 4, 4\); expected"),
+     r"mask has shape \(3, 4, 4\); expected 3 axes as the scores, \(2, 4, 4\), or their last two"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 12), cache=KVCache()),
      "cache and memory are given"),
 ])

@@ -79,7 +79,7 @@ def test_several_dropouts(tmp_path):
 def test_bos_outside_vocabulary(tmp_path):
     model, tensors, config = saved(small(bos_id=None).float(), tmp_path)
     store(tmp_path, tensors, config | {"bos_token_id": 50256})
-    with pytest.warns(UserWarning, match=r"bos_token_id is 50256; expected 0\.\.6"):
+    with pytest.warns(UserWarning, match=r"bos_token_id is 50256; expected 0 to 6"):
         again = GPT.from_pretrained(tmp_path)
     assert again.config.bos_id is None and torch.equal(again(TOKENS), model(TOKENS))
 

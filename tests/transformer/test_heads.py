@@ -66,7 +66,7 @@ def test_switched_off_undone_after_error():
 @pytest.mark.parametrize("pair", [(2, 0), (-1, 0), (0, 3), (0, -1)])
 def test_switched_off_refuses_heads(pair):
     model = gpt()
-    sentence = rf"heads holds \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"
+    sentence = rf"heads contains \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"
     with pytest.raises(ValueError, match=sentence):
         with switched_off(model, [(0, 0), pair]):
             pass
@@ -87,7 +87,7 @@ def test_silenced_layer():
     assert torch.equal(layer(x), before[0]) and torch.equal(layer(x, memory), before[1])
     with silenced(layer, []):
         assert torch.equal(layer(x), before[0])
-    with pytest.raises(ValueError, match=r"heads holds \[0, 3\]; this layer has heads 0 to 2"), silenced(layer, [3, 0]):
+    with pytest.raises(ValueError, match=r"heads contains \[0, 3\]; expected heads of this layer, 0 to 2"), silenced(layer, [3, 0]):
         pass
 
 

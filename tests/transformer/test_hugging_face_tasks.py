@@ -112,7 +112,7 @@ def test_other_files_refused(tmp_path, classifier):
             (tensors, config | {"architectures": ["GPT2LMHeadModel"]}, "expected GPT2ForSequenceClassification, for a G"),
             ({k: t for k, t in tensors.items() if k != "score.weight"}, config, "lacks score.weight"),
             (tensors | {"score.weight": torch.zeros(4, 11)}, config, r"score.weight gives weight the shape \(4, 11\)"),
-            (tensors, config | {"pad_token_id": 11}, r"pad_id is 11; expected 0\.\.10")):
+            (tensors, config | {"pad_token_id": 11}, r"pad_id is 11; expected 0 to 10")):
         store(tmp_path, tensors, config)
         with pytest.raises(HubError, match=said):
             GPTClassifier.from_pretrained(tmp_path)

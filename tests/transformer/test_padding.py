@@ -69,7 +69,7 @@ FULL = torch.ones(3, 7, dtype=torch.bool)
 
 
 @pytest.mark.parametrize("call, error, says", [
-    (lambda: small_gpt().start(2, torch.tensor([[-1, -1, 1], [2, 0, 1]])), ValueError, "context holds -1 at"),
+    (lambda: small_gpt().start(2, torch.tensor([[-1, -1, 1], [2, 0, 1]])), ValueError, "context contains -1 at"),
     (lambda: small_gpt().sample(3, context=FULL, length=2), ValueError, "context is boolean; expected integer tokens"),
     (lambda: small_gpt().loss(FULL), ValueError, "tokens is boolean"),
     (lambda: small_gpt().loss((padded()[0], FULL.long())), ValueError, "torch.int64; expected .* torch.bool"),

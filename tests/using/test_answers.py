@@ -48,7 +48,7 @@ def test_span_reader():
     (lambda: matthews(torch.zeros(0), torch.zeros(0)), "N at least 1"),
     (lambda: exact_match("a", "a"), "truths is 'a'; expected a list of at least one answer"),
     (lambda: answer_f1("a", []), "truths is []; expected a list of at least one answer"),
-    (lambda: SpanReader({}, longest=0), "longest is 0, sentences 3 and buckets 262144; expected at least 1 each"),
+    (lambda: SpanReader({}, longest=0), "longest is 0, sentences is 3 and buckets is 262144; expected at least 1 each"),
     (lambda: fit_reader(SpanReader({}, buckets=8), [("Who?", "Ada wrote.", ["Grace"])]),
      "asked has 1 questions, none of which has its answer among its candidates"),
 ], ids=range(6))

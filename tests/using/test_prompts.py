@@ -91,8 +91,8 @@ GPT = check.gpt()
      "prompt has 8 tokens and the longest option 2; expected at least 1, and together at most 9"),
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, check.MASK[:, :3])), "answer has shape (2, 3)"),
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, ~check.MASK)), "answer is True at no real token"),
-    (lambda: draw_prompts(0), "num is 0, symbols 6 and pairs 14; expected at least 1, 2 and 1"),
-    (lambda: best_possible(1), "symbols is 1 and pairs 14; expected at least 2 and 1"),
+    (lambda: draw_prompts(0), "num is 0, symbols is 6 and pairs is 14; expected at least 1, 2 and 1"),
+    (lambda: best_possible(1), "symbols is 1 and pairs is 14; expected at least 2 and 1"),
 ], ids=range(8))
 def test_bad_input(call, message):
     with pytest.raises(ValueError) as error:

@@ -155,12 +155,12 @@ ABC = WordVectors(list("abc"), torch.eye(3))
 
 @pytest.mark.parametrize("call, said", [
     (lambda: truncated_svd(torch.ones(3, 4), 5), r"k is 5; expected 1 to 3 for a matrix of shape \(3, 4\)"),
-    (lambda: LSA(torch.ones(3, 4), 1).place(torch.ones(1, 3)), "rows has 3 words; expected 4"),
+    (lambda: LSA(torch.ones(3, 4), 1).place(torch.ones(1, 3)), "rows has 3 columns; expected 4"),
     (lambda: ppmi(torch.zeros(2, 2)), "counts are all zero; expected at least one count above 0"),
-    (lambda: ppmi(torch.tensor([[1.0, -1.0]])), "counts holds -1; expected counts of at least 0"),
-    (lambda: GloVe(3, 0), "num_words is 3 and width 0; expected at least 1 each"),
+    (lambda: ppmi(torch.tensor([[1.0, -1.0]])), "counts contains -1; expected counts of at least 0"),
+    (lambda: GloVe(3, 0), "num_words is 3 and width is 0; expected at least 1 each"),
     (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); expected \(3, 3\)"),
-    (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts holds 0; expected counts above 0"),
+    (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts contains 0; expected counts above 0"),
     (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a count above 0"),
     (lambda: TopicModel(torch.zeros(2, 2), 2), r"counts has shape \(2, 2\) and sum 0; expected \(documents, words\) with at least one word"),
     (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); expected 3 rows, one per word"),

@@ -130,7 +130,7 @@ class Canvas:
         return self._node("draw", shape, Node(x, y, 2 * r, 2 * r))
 
     def place(self, x: Number, y: Number, number: int) -> None:
-        """Add a number of an order: a disc, which may be at the corner of a shape."""
+        """Draw a disc with `number`, the position of a variable in the order, centered at (x, y); it may overlap a shape."""
         disc = self._shape("circle", "ink", None, cx=x, cy=y, r=8.5)
         label = self._text(x, y, str(number), 12, "paper", weight=' font-weight="600"')
         self._shapes.append(f'<g class="cd-disc">{disc}{label}</g>')

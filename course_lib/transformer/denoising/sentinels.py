@@ -64,12 +64,12 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
                          "and one that ends the target")
     if torch.isin(tokens, tokens.new_tensor(sentinels)).any():
         clashing = sorted(set(sentinels) & set(tokens.tolist()))
-        raise ValueError(f"tokens holds {clashing[0]}, which is one of the sentinels; expected ordinary tokens")
+        raise ValueError(f"tokens contains {clashing[0]}, which is one of the sentinels; expected ordinary tokens")
     read, target, at = [], [], 0
     for (start, end), sentinel in zip(spans, sentinels):
         if not at <= start <= end <= len(tokens):
-            raise ValueError(f"spans holds ({start}, {end}) after a span that ends at {at}; expected spans in order, "
-                             f"without overlap, within 0 to {len(tokens)}")
+            raise ValueError(f"spans contains ({start}, {end}) after a span that ends at {at}; expected spans in order, "
+                             f"without overlap, from 0 to {len(tokens)}")
         mark = tokens.new_tensor([sentinel])
         read += [tokens[at:start], mark]
         target += [mark, tokens[start:end]]

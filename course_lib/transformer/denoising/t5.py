@@ -48,7 +48,7 @@ class T5Config(TransformerConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.tied not in ("all", "none") or self.norm != "pre" or self.source != self.target:
-            raise ValueError(f"tied is {self.tied!r}, norm {self.norm!r} and the vocabularies have {self.source} and "
+            raise ValueError(f"tied is {self.tied!r}, norm is {self.norm!r} and the vocabularies have {self.source} and "
                              f"{self.target} symbols; expected 'all' or 'none', 'pre' and one vocabulary")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")

@@ -117,7 +117,7 @@ def refuses_what_is_no_pair(m):
             m.restore(torch.tensor(read), torch.tensor(target), marks)
     with pytest.raises(ValueError, match="sentinels has 2 tokens; expected at least 3"):
         m.span_corruption(LONG, [100, 101], 0.15, 3, rng())
-    with pytest.raises(ValueError, match="holds 7, which is one of the sentinels"):
+    with pytest.raises(ValueError, match="contains 7, which is one of the sentinels"):
         m.span_corruption(LONG, [7, 100, 101], 0.15, 3, rng())
     for rate in (-0.1, 1.5, float("nan")):
         with pytest.raises(ValueError, match="rate is"):

@@ -50,7 +50,7 @@ def small_bert(V):
     (lambda: library.span_corruption(torch.arange(9), [20, 20, 21]), "each sentinel once"),
     (lambda: library.exchange(torch.arange(9), [(3, 5), (4, 6)], range(20, 29)), r"\(4, 6\) after a span"),
     (lambda: library.StaticMasking(torch.zeros(2, 3).long(), 0, mask_id=1, vocab_size=3), "copies is 0"),
-    (lambda: library.order_masks([0, 0, 1]), "permutation of 0..2"),
+    (lambda: library.order_masks([0, 0, 1]), "permutation of 0 to 2"),
     (lambda: library.XLNet(3, 3, layers=0), "layers is 0"),
     (lambda: library.XLNet(3, 3).loss_in(torch.zeros(1, 3).long(), range(3), last=4), "last is 4"),
     (lambda: library.ELECTRA(small_bert(5), small_bert(6)), "5 tokens and discriminator 6"),

@@ -46,7 +46,7 @@ def test_words_of_pieces():
      "tokens has shape (1, 1); expected (B, T) with T at least 2"),
     (lambda: BiLM(5, 4)(torch.tensor([[1, 2]]), torch.tensor([[False, True]])),
      "the mask of tokens has padding before a token; expected padding on the right only"),
-    (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; expected 0..4"),
+    (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; expected 0 to 4"),
     (lambda: OneWay(BiLM(5, 4), 0, backward=True),
      "backward is True and n is None; expected the number of tokens n"),
     (lambda: LayerMix(0), "layers is 0; expected at least 1"),
@@ -61,5 +61,5 @@ def test_bad_input(call, message):
 
 
 def test_bad_tokens():
-    with pytest.raises(ValueError, match="tokens holds 5"):
+    with pytest.raises(ValueError, match="tokens contains 5"):
         BiLM(5, 4)(torch.tensor([[1, 5]]))

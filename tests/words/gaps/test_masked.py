@@ -79,11 +79,11 @@ def test_neighbours():
 @pytest.mark.parametrize("call, message", [
     (lambda: WindowCloze(1, 3, 2, 4), "vocab_size is 1; expected at least 2"),
     (lambda: WindowCloze(5, 0, 2, 4), "width is 0; expected at least 1"),
-    (lambda: WindowCloze(5, 3, 0, 4), "radius is 0 and hidden 4; expected at least 1 of each"),
+    (lambda: WindowCloze(5, 3, 0, 4), "radius is 0 and hidden is 4; expected at least 1 of each"),
     (lambda: TextConv(3, 4), "kernel is 4; expected an odd number, 2k + 1"),
     (lambda: ConvCloze(5, 3, 3, 0), "depth is 0; expected at least 1"),
     (lambda: WindowCloze(5, 3, 2, 4)(torch.tensor([[1, 5]])),
-     "tokens holds 5 at [0, 1]; a categorical variable with 5 values takes 0..4"),
+     "tokens contains 5 at [0, 1]; a categorical variable with 5 values takes 0 to 4"),
     (lambda: WindowCloze(5, 3, 2, 4)(torch.tensor([1, 2])),
      "tokens has shape (2,); expected (B, T) with B and T at least 1"),
     (lambda: BiRNNCloze(5, 3, 4)(torch.tensor([[1, 2]]), torch.tensor([[False, True]])),

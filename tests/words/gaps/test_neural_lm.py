@@ -43,7 +43,7 @@ def test_loss_equals_log_prob():
     ((3, 1, 2, 3), "vocab_size is 1; expected at least 2"),
     ((3, 5, 0, 3), "width is 0; expected at least 1"),
     ((3, 5, 2, 0), "hidden is 0; expected at least 1"),
-    ((3, 5, 2, 3, False, 5), "bos_id is 5; expected 0..4, the ids of this vocabulary"),
+    ((3, 5, 2, 3, False, 5), "bos_id is 5; expected 0 to 4, the ids of this vocabulary"),
 ])
 def test_bad_sizes(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -54,7 +54,7 @@ def test_bad_input():
     model = NeuralLM(3, 5, 2, 3, bos_id=0)
     with pytest.raises(ValueError, match=r"x has shape \(2, 0\); expected at least one symbol in each"):
         model.log_prob(torch.zeros(2, 0, dtype=torch.long))
-    with pytest.raises(ValueError, match="x holds 5"):
+    with pytest.raises(ValueError, match="x contains 5"):
         model.log_prob(torch.tensor([[1, 5]]))
     with pytest.raises(ValueError, match=r"context is None; without a bos_id"):
         NeuralLM(3, 5, 2, 3).log_prob(torch.tensor([[1, 2]]))
