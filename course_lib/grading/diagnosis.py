@@ -61,7 +61,8 @@ def explain_part(exercise, check: Check, records: list[Record], call: Call, seed
             if not any(map(check.fault, parts)):
                 continue
             function = wraps(exercise.function)(lambda *args, key=key: exercise.function(*args)[key])
-            names = find_misconceptions(replace(exercise, function=function, checks=[check]), check, parts, call_part, seed)
+            others = [one for one in exercise.checks if type(one) is Compare]        # which may refute a misconception of the part
+            names = find_misconceptions(replace(exercise, function=function, checks=others), check, parts, call_part, seed)
         except (LookupError, TypeError):
             continue
         if names:
@@ -197,17 +198,21 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
             "its arguments, or it keeps something from call to call. Dropout does so too, unless model.eval() turns it off.")
 
 
-def describe_ignored_argument(exercise, call: Call, check: Check, record: Record) -> str | None:
+def describe_ignored_argument(exercise, call: Call, check: Check, record: Record, records: Sequence[Record]) -> str | None:
     """A sentence on the argument, or slice of one, that does not change the learner's wrong result although it changes the right one;
     None if there is none. Two changes are tried, since one alone may leave a ReLU closed. Of several results it is the first wrong
-    one."""
+    one. The result must not change in any of `records` either: one with a single row, or a single key, can hide a dependence."""
     part = first_wrong_part(check, record)
     select = (lambda value: value) if part is None else (lambda value: value[part])
-    got, right = select(record.outcome.value), select(record.expected)
+    right = select(record.expected)
 
-    def changes_result(args: tuple) -> bool:
+    def changes_result(record: Record, args: tuple) -> bool:
         outcome = try_call(call, args)
-        return outcome is None or not same(select(outcome.value), got, EXACT, EXACT)
+        return outcome is None or not same(select(outcome.value), select(record.outcome.value), EXACT, EXACT)
+
+    def changes_another(name: str) -> bool:
+        return any(each == name and any(changes_result(other, change(i)) for i in (0, 1))
+                   for other in records for each, change in perturbations(other))
 
     def changes_reference(args: tuple) -> bool:
         return not same(select(plain(exercise.solve(*args))), right, CLEAR, CLEAR)
@@ -217,7 +222,8 @@ def describe_ignored_argument(exercise, call: Call, check: Check, record: Record
         if time.process_time() > until:
             return None
         try:
-            if not any(changes_result(change(i)) for i in (0, 1)) and any(changes_reference(change(i)) for i in (0, 1)):
+            if (not any(changes_result(record, change(i)) for i in (0, 1)) and any(changes_reference(change(i)) for i in (0, 1))
+                    and not changes_another(name)):
                 before = "Result[0] is right. " if part == 1 else f"Result[0] to result[{part - 1}] are right. " if part else ""
                 return f"{before}Your result{'' if part is None else f'[{part}]'} does not depend on {name}."
         except Exception:               # one of the two does not accept this change

@@ -265,7 +265,7 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
         fault = check.fault(wrong)
         text = describe_nondeterminism(call, check, wrong)
         if not text and UNEXPLAINED.search(fault.message):
-            text = describe_ignored_argument(exercise, call, check, wrong)
+            text = describe_ignored_argument(exercise, call, check, wrong, records)
     return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
 
 

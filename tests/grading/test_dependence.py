@@ -1,6 +1,7 @@
 """What an unexplained answer depends on is found by calling it again."""
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -54,6 +55,35 @@ def test_ignored_argument_of_first_wrong_part():
     assert report.message == "Result[0] is right. Your result[1] does not depend on scale.", report
 
 
+def test_argument_without_effect_on_one_row_is_not_ignored():
+    """The softmax over the rows is constant where there is one row, which is the smallest case; elsewhere it depends on W."""
+    exercise = Exercise("rows", "00", "Made up", "W (3, 3), V (3, 2), x (B, 3)", [], 1, 1)
+    exercise.reference()(lambda W, V, x: (x @ W).softmax(-1) @ V)
+    exercise.compare("values", lambda generator: [
+        tuple([torch.randn(*shape, generator=generator) for shape in ((3, 3), (3, 2), (B, 3))]) for B in (1, 4)])
+    for seed in range(4):
+        report = grade(exercise, Local(lambda W, V, x: (x @ W).softmax(0) @ V).call, seed)
+        assert report.state == "wrong_value" and "not depend" not in report.message, report
+
+
+def test_part_is_not_explained_by_a_misconception_that_another_check_refutes():
+    """A path that is empty for another reason: the first check has shown that paths end."""
+    report = evaluate("generate_beam", product_of_probabilities, 3)
+    assert report.earned == 6 and "ever ends" not in report.message, report
+
+
+def product_of_probabilities(next_probs, history, k, max_len):
+    """Right for short sentences; the product of hundreds of probabilities is 0."""
+    live, best, best_p = [(list(history), 1.0)], [], 0.0
+    for _ in range(max_len):
+        grown = sorted(((path + [w], p * q) for path, p in live for w, q in next_probs(path).items()), key=lambda pair: -pair[1])[:k]
+        live = [(path, p) for path, p in grown if path[-1] != "</s>"]
+        for path, p in grown:
+            if path[-1] == "</s>" and p > best_p:
+                best, best_p = path, p
+    return best, math.log(best_p) if best_p else -math.inf
+
+
 def test_closed_unit_is_not_ignored_argument():
     """At this x the unit is closed for the small change, and opens for the other one."""
     exercise = Exercise("closed", "00", "Made up", "x (3,)", [], 1, 1)
@@ -66,7 +96,7 @@ def test_closed_unit_is_not_ignored_argument():
     call = Local(lambda x: x.relu().exp() + 0.1).call
     check = exercise.compare("values", lambda generator: [(x,)]).checks[0]
     [record] = check.records(exercise, call, torch.Generator())
-    assert "not depend" not in (describe_ignored_argument(exercise, call, check, record) or "")
+    assert "not depend" not in (describe_ignored_argument(exercise, call, check, record, [record]) or "")
 
 
 class Attention(nn.Module):
