@@ -35,7 +35,7 @@ CHAPTERS = {slug: c["title"] for slug, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
 ADDED = {"nade": {"prove-it"}, "counting-text": {"part-two-text"}, "chain-rule": {"part-one-pixels"},              # by the course
          "self-attention": {"one-story-since-nade"},
-         "fvsbn": {"code-length", "arithmetic-coding", "what-fvsbn-can-represent", "the-weights-of-a-trained-fvsbn"}}
+         "fvsbn": {"code-length", "arithmetic-coding", "the-order-of-the-pixels", "what-fvsbn-can-represent", "the-weights-of-a-trained-fvsbn"}}
 PRACTICE = re.compile(r"(?!;)(demo:( [a-z-]*#[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
 QUESTION = re.compile(r"<details><summary>(\d+)\. (.*?)</summary>", re.S)
 INTRO = """\

@@ -122,11 +122,11 @@ def check_all(model: nn.Module, *, length: int | None = None, context: Context |
 @_requires("conditionals", "order", "parents")
 def check_causal(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                  seed: int = 0) -> Result:
-    """Test that factor i depends on every variable in `parents(i)` and on no others.
+    """Test on random inputs that factor i depends on every variable in `parents(i)` and on no others.
 
     Discrete variables are changed one at a time; for continuous variables, derivatives with respect to them are
     computed. The dependencies are combined over several random parameters and inputs, because a dependency can vanish
-    by chance. Arguments as in `check_all`. Returns a Result, whose values["reacts"] (n, n) is True at [i, j] if factor
+    by chance. The inputs are a sample, so a dependency that exists only in rare states can be missed. Arguments as in `check_all`. Returns a Result, whose values["reacts"] (n, n) is True at [i, j] if factor
     i depends on variable j. Raises ContractError if the test fails.
     """
     generator = torch.Generator().manual_seed(seed)

@@ -10,7 +10,7 @@ from course_lib.grading.checks import ClassGradient, Compare
 
 # Arguments that are square by their contract: weights (D, D), tables of binary variables.
 SQUARE = {("conditional_table", 0), ("dropped_parent_cost", 0), ("ordered_tables", 0), ("find_color_leaks", 0),
-          ("fvsbn_conditionals", 1), ("fvsbn_sample", 1), ("fvsbn_complete", 3),
+          ("fvsbn_conditionals", 1), ("fvsbn_sample", 1),
           ("fvsbn_products", 1), ("fvsbn_products", 2), ("ancestral_sample", 0), ("sample_ngram", 0),
           *(("cross_attention", k) for k in (2, 3, 4)), *(("cached_step", k) for k in (2, 3, 4)),
           ("rnn_forward", 3), ("through_time", 1),                   # from a state to the next

@@ -224,7 +224,6 @@ UNTRAINED = {
     "fit_logistic": lambda x, y, penalty: torch.zeros(x.shape[1] + 1),
     "fit_p_logit": lambda parents, child: torch.zeros(parents.shape[1] + 1),
     "train_module": lambda x, y, new_x: torch.zeros(len(new_x)),
-    "train_fvsbn": lambda train: zeros((train.shape[1],) * 2, train.shape[1]),
     "train_nade": lambda train: zeros((2, train.shape[1]), (train.shape[1], 2), train.shape[1], 2),
     "train_mog": lambda x, K: zeros(K, K, K),
     "train_hello": lambda word: zeros((2, 4), (2, 2), (4, 2), 2),

@@ -76,7 +76,7 @@ def test_check_stores_record(folder, capsys):
 def test_progress_overview(folder, capsys):
     solve(NAME)
     progress_file.record(reported("fvsbn_sample", "wrong_value", 2))
-    progress_file.record(reported("train_fvsbn", "error", 0))
+    progress_file.record(reported("fit_p_logit", "error", 0))
     out = said(capsys, progress)
     rows = out.splitlines()
     chapter = of_chapter("fvsbn")
@@ -88,7 +88,7 @@ def test_progress_overview(folder, capsys):
     assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-6]
     assert rows[0].count("·") == len(of_chapter("chain-rule")) and rows[-5] == progress_file.LEGEND
     assert rows[-4:] == ["", "■ fvsbn_conditionals          6 of  6, 1 try", "◩ fvsbn_sample                2 of  5, 1 try; wrong value",
-                         "□ train_fvsbn                 0 of  5, 1 try; stopped with an error"]
+                         "□ fit_p_logit                 0 of  6, 1 try; stopped with an error"]
 
 
 def test_progress_in_notebook(folder, monkeypatch):

@@ -15,7 +15,7 @@ exercise = Exercise(
              "assigns to x_i = 1. Return a sorted list of the pairs (i, j), counted from 0, with j >= i, for which "
              "factor i depends on x_j: in some state, flipping x_j changes its probability by more than 0.001. For a correct "
              "model the list is empty, and no probability changes by more than rounding.",
-    points=["fvsbn"], difficulty=4, minutes=35, kind="find")
+    points=["fvsbn"], difficulty=4, minutes=25, kind="find")
 
 
 @exercise.step

@@ -7,11 +7,11 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "fit_p_logit", chapter="fvsbn", place=7, title="A logistic conditional fitted to data",
+    "fit_p_logit", chapter="fvsbn", place=4, title="A logistic conditional fitted to data",
     contract="parents (N, m) and child (N,) contain 0 and 1, as floats. Return (m + 1,): alpha_0, ..., alpha_m of the p_logit that "
              "maximizes the mean log-likelihood of child given parents, each to within 0.02. No regularization. m may be 0. Your function "
              "has 20 seconds on one core.",
-    points=["neural-conditional", "fvsbn"], difficulty=2, minutes=25, kind="train", deadline=20.0)
+    points=["neural-conditional", "fvsbn"], difficulty=2, minutes=20, kind="train", deadline=20.0)
 
 
 @exercise.step

@@ -9,7 +9,7 @@ exercise = Exercise(
     "fvsbn_conditionals", chapter="fvsbn", place=1, title="Every conditional in one product",
     contract="x (B, D) contains 0 and 1; W (D, D), of which only the entries j < i are used; c (D,). Return "
              "sigmoid(c_i + sum_{j<i} W[i, j] x_j), shape (B, D).",
-    points=["fvsbn"], difficulty=2, minutes=15)
+    points=["fvsbn"], difficulty=2, minutes=10)
 
 
 @exercise.step

@@ -11,7 +11,7 @@ exercise = Exercise(
     contract="x (B, n) contains 0 and 1; W (n, n), P (n, n, n), c (n,). Of W only the entries [i, j] with j < i are used, of P only "
              "the entries [i, j, k] with j < k < i. Return sigmoid(c_i + sum_{j<i} W[i, j] x_j + sum_{j<k<i} P[i, j, k] x_j x_k), "
              "shape (B, n).",
-    points=["fvsbn"], difficulty=3, minutes=25)
+    points=["fvsbn"], difficulty=3, minutes=15)
 
 
 @exercise.step

@@ -14,7 +14,7 @@ exercise = Exercise(
     "fvsbn_sample", chapter="fvsbn", place=2, title="Ancestral sampling, one variable at a time",
     contract="u (B, D) contains uniform numbers in [0, 1); W and c as in fvsbn_conditionals. Sample x_1, x_2, ... in this "
              "order: x_i = 1 where u[:, i] < p(x_i = 1 given the sampled x_<i), else 0. Return x, floats (B, D).",
-    points=["fvsbn"], difficulty=2, minutes=20)
+    points=["fvsbn"], difficulty=2, minutes=15)
 
 
 @exercise.step

@@ -17,7 +17,7 @@ exercise = Exercise(
              "returns the gradients of the mean log-likelihood of the rows of x (B, n), a dict with weight and bias; it is 0 at "
              "the entries of weight that are not used. fit(x) trains the model on x, to within 0.1 nats of its source, in 20 "
              "seconds on one core. The class is tested with the library's check_all and compared with its FVSBN.",
-    points=["fvsbn"], difficulty=3, minutes=45, kind="build", deadline=20.0)
+    points=["fvsbn"], difficulty=3, minutes=30, kind="build", deadline=20.0)
 
 GAP = 0.1                       # nats to the source
 

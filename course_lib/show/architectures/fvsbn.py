@@ -11,8 +11,8 @@ def draw() -> Canvas:
     """Draw a fully visible sigmoid belief network: each output is a logistic regression on the inputs before it."""
     c = Canvas(360, 590, "FVSBN with four variables",
                "Four rows, one for each variable. Row i starts with the bias alpha_0^i, adds alpha_j^i x_j for every "
-               "earlier variable j, and ends in x-hat_i = sigma of that sum; x_i is drawn from it, and goes down its "
-               "own column to all later rows. Row 1 has a bias alone; row 4 reads x_1, x_2 and x_3. Nobody reads "
+               "earlier variable j, and ends in x-hat_i = sigma of that sum; x_i is sampled from it, and goes down "
+               "its own column to all later rows. Row 1 has only a bias; row 4 uses x_1, x_2 and x_3. No row uses "
                "x_4. The ten weights and biases are all different: none is used twice.")
     bias, column, row = 40, [110, 182, 254, 326], [46, 164, 282, 400]
     above = [None] * N                                               # the last node of each column

@@ -34,7 +34,7 @@ FAULTS = {
     "has 0 cells with the role task for fvsbn_conditionals": removed("task"),
     "has 0 cells with the role answer for fvsbn_sample": removed("answer", 1),
     "has 0 cells with the role check for find_leaks": removed("check", 2),
-    "has 0 cells with the role why for train_fvsbn": removed("why", 3),
+    "has 0 cells with the role why for fit_p_logit": removed("why", 3),
     f"has 2 cells with the role why for fvsbn_conditionals: cells 8, {4 + 6 * len(of_chapter('fvsbn'))}": lambda nb: nb["cells"].append(
         sample_course.of(nb, "why")),
     "out of order": lambda nb: nb["cells"].insert(3, nb["cells"].pop(5)),
