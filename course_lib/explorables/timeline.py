@@ -49,12 +49,12 @@ SYSTEMS = [
     _system("switzer", 1965, "Switzer", "vectors", "documents", "Paul Switzer", "Vector images in document retrieval",
         "Statistical Association Methods for Mechanized Documentation, National Bureau of Standards Misc. Publ. 269 "
         "(1965)",
-        "Documents, terms and queries become vectors in one space, and what is near a query is retrieved.",
+        "Documents, terms and queries become vectors in one space, and the documents near a query are retrieved.",
         "The symposium was held in 1964; its proceedings are of 1965."),
     _system("jelinek", 1976, "Jelinek (IBM)", "lm", "counting-text", "Frederick Jelinek, IBM",
         "Continuous speech recognition by statistical methods", "Proceedings of the IEEE 64 (1976), 532-556",
-        "A statistical model of word sequences tells a recogniser which of two sentences that sound alike is "
-        "likelier.",
+        "A statistical model of word sequences tells a recognizer which of two sentences that sound alike is "
+        "more probable.",
         "The slide puts it at 1980, the year of Jelinek and Mercer's paper on smoothing by interpolation."),
     _system("lsa", 1990, "LSA", "vectors", "documents",
         "Scott Deerwester, Susan T. Dumais, George W. Furnas, Thomas K. Landauer and Richard Harshman",
@@ -66,13 +66,13 @@ SYSTEMS = [
     _system("brown", 1992, "Word classes", "lm", "counting-text",
         "Peter F. Brown, Vincent J. Della Pietra, Peter V. deSouza, Jenifer C. Lai and Robert L. Mercer",
         "Class-based n-gram models of natural language", "Computational Linguistics 18 (1992), 467-480",
-        "Words share classes, a class predicts the next class and a class its word: far fewer numbers to estimate "
+        "The class of a word predicts the next class, and this class predicts its word: far fewer parameters "
         "than for pairs of words."),
     _system("bengio", 2003, "Neural LM", "both", "fill-the-gap",
         "Yoshua Bengio, Réjean Ducharme, Pascal Vincent and Christian Jauvin", "A neural probabilistic language model",
         "Journal of Machine Learning Research 3 (2003), 1137-1155",
         "A network predicts the next word from learned vectors of the last few, so that what it learns about one "
-        "word serves its neighbours."),
+        "word serves its neighbors."),
     _system("lda", 2003, "LDA", "vectors", "documents", "David M. Blei, Andrew Y. Ng and Michael I. Jordan",
         "Latent Dirichlet allocation", "Journal of Machine Learning Research 3 (2003), 993-1022",
         "Each document mixes a few topics and each topic is a distribution over words, both inferred from the text."),
@@ -89,7 +89,7 @@ SYSTEMS = [
         "Not on the slide; added because chapter Recurrent networks builds on it."),
     _system("word2vec", 2013, "word2vec", "vectors", "word-vectors", "Tomas Mikolov, Kai Chen, Greg Corrado and Jeffrey Dean",
         "Efficient estimation of word representations in vector space", "arXiv:1301.3781 (2013)",
-        "A model with no hidden layer predicts a word from its neighbours, or them from it, and is kept only for "
+        "A model with no hidden layer predicts a word from its neighbors, or the neighbors from the word, and is kept only for "
         "its vectors."),
     _system("transformer", 2017, "Transformer", "both", "transformer",
         "Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser and "

@@ -24,6 +24,12 @@ def test_axis_logarithmic():
     assert positions == sorted(positions) and 0 <= positions[0] and positions[-1] <= 1
 
 
+def test_american_spelling():
+    """The descriptions are spelled as the book is."""
+    text = " ".join(f"{s['idea']} {s['note']}" for s in SYSTEMS).lower()
+    assert [word for word in ("recognis", "neighbour", "summaris", "behaviour", "colour", "tokenis") if word in text] == []
+
+
 STATE = "application/vnd.jupyter.widget-state+json"
 MODELS = json.loads((ROOT / "book/09-counting-text.ipynb").read_text("utf-8"))["metadata"]["widgets"][STATE]["state"].values()
 LINKS, = (model["state"]["existing"] for model in MODELS if model["state"].get("_anywidget_id", "").endswith(".Timeline"))

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "class_bigram_table", chapter="counting-text", place=4, title="A class-based bigram model",
+    "class_bigram_table", chapter="counting-text", place=6, title="A class-based bigram model",
     contract="tokens (T,) holds words 0..V-1, and classes (V,) the class of each word, 0..C-1. Return the table (V, V) of "
              "p(w | v) = p(w | g(w)) p(g(w) | g(v)), row v, column w, both factors estimated by relative frequencies. A class without "
              "successor has p(g | g') = 1 / C, and a class whose words do not occur has p(w | g) = 1 / its number of words.",

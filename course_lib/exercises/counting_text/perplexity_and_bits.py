@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "perplexity_and_bits", chapter="counting-text", place=3, title="Perplexity and bits per character",
+    "perplexity_and_bits", chapter="counting-text", place=4, title="Perplexity and bits per character",
     contract="log_prob, words and characters, each of shape (B,), hold for each of B texts ln p(text) in nats, end symbol included, its "
              "number of words, and its number of characters. Each text has one end symbol, which counts as a token and not as a "
              "character. Return (perplexity per token, bits per character) of all texts together.",

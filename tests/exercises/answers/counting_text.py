@@ -262,36 +262,39 @@ class ThreeSteps(Counted):
 
 
 @right("sample_ngram: searchsorted, the history by slicing the text")
-def _(p, uniforms, bos, eos):
-    n, text = p.ndim, [bos] * (p.ndim - 1)
+def _(p, uniforms, eos):
+    n, text = p.ndim, [p.shape[-1]] * (p.ndim - 1)
     for u in uniforms:
-        history = tuple(text[len(text) - n + 1:])
-        text.append(torch.searchsorted(p[history].cumsum(0), u, right=True).item())
+        row = p[tuple(text[len(text) - n + 1:])]
+        cdf = row.cumsum(0)
+        text.append(torch.searchsorted(cdf / cdf[-1], u, right=True).item())
         if text[-1] == eos:
             return text[n - 1:-1]
     return text[n - 1:]
 
 
 @right("sample_ngram: a loop over tokens, recursive")
-def _(p, uniforms, bos, eos):
+def _(p, uniforms, eos):
     def rest(history, numbers):
         if not numbers:
             return []
         row, below = p, 0.0
         for token in history:
             row = row[token]
-        for token, mass in enumerate(row.tolist()):
+        for k, mass in enumerate(row.tolist()):
             below += mass
+            if mass > 0:
+                token = k
             if numbers[0] < below:
                 break
         return [] if token == eos else [token, *rest([*history, token][1:], numbers[1:])]
 
-    return rest([bos] * (p.ndim - 1), uniforms.tolist())
+    return rest([p.shape[-1]] * (p.ndim - 1), uniforms.tolist())
 
 
 @wrong("sample_ngram: searchsorted from the left", called="lower_token")
-def _(p, uniforms, bos, eos):
-    history, text = [bos] * (p.ndim - 1), []
+def _(p, uniforms, eos):
+    history, text = [p.shape[-1]] * (p.ndim - 1), []
     for u in uniforms:
         token = torch.searchsorted(p[tuple(history)].cumsum(0), u).item()
         if token == eos:
@@ -302,8 +305,8 @@ def _(p, uniforms, bos, eos):
 
 
 @wrong("sample_ngram: renormalizes without the end symbol")
-def _(p, uniforms, bos, eos):
-    history, text = [bos] * (p.ndim - 1), []
+def _(p, uniforms, eos):
+    history, text = [p.shape[-1]] * (p.ndim - 1), []
     for u in uniforms:
         row = p[tuple(history)].clone()
         row[eos] = 0
@@ -376,3 +379,110 @@ def _(tokens, classes):
         pairs[a, b] += 1
     pairs[pairs.sum(1) == 0] = 1
     return G @ (pairs / pairs.sum(1, keepdim=True)) @ (G / G.sum(0)).T
+
+
+@wrong("sample_ngram: u beyond the last cumulative probability", called="beyond_the_end")
+def _(p, uniforms, eos):
+    history, text = (p.shape[-1],) * (p.ndim - 1), []
+    for u in uniforms.tolist():
+        token = int(torch.searchsorted(p[history].cumsum(0), u, right=True))
+        if token == eos:
+            break
+        text.append(token)
+        history = (*history, token)[1:]
+    return text
+
+
+def chain(text, V):
+    p = torch.zeros(V, V, dtype=torch.float64)
+    for a, b in zip(text.tolist(), text[1:].tolist()):
+        p[a, b] += 1
+    return p / p.sum(1, keepdim=True)
+
+
+@right("entropy_rate: repeated products, a loop over pairs")
+def _(text, V):
+    p = chain(text, V)
+    pi = torch.ones(V, dtype=torch.float64) / V
+    for _ in range(2000):
+        pi = pi @ p
+    rate = 0.0
+    for a in range(V):
+        for b in range(V):
+            rate -= float(pi[a] * p[a, b]) * math.log2(p[a, b])
+    return pi, rate
+
+
+@right("entropy_rate: an eigenvector, conditional entropy as a difference of two entropies")
+def _(text, V):
+    p = chain(text, V)
+    values, vectors = torch.linalg.eig(p.T)
+    pi = vectors[:, values.real.argmax()].real
+    pi = pi / pi.sum()
+    pairs = pi[:, None] * p
+    return pi, (pi * pi.log2()).sum() - (pairs * pairs.log2()).sum()
+
+
+@wrong("entropy_rate: shares of the text as stationary distribution", called="frequencies")
+def _(text, V):
+    p, pi = chain(text, V), torch.bincount(text, minlength=V) / len(text)
+    return pi.double(), -(pi.double()[:, None] * p * p.log2()).sum()
+
+
+@wrong("entropy_rate: mean over rows", called="rows_alike")
+def _(text, V):
+    p = chain(text, V)
+    return torch.linalg.matrix_power(p, 4096)[0], -(p * p.log2()).sum(1).mean()
+
+
+@wrong("entropy_rate: mean loss of the text")
+def _(text, V):
+    p = chain(text, V)
+    return torch.linalg.matrix_power(p, 4096)[0], -p[text[:-1], text[1:]].log2().mean()
+
+
+@right("kneser_ney_bigram: sets and loops")
+def _(train, V, D):
+    pairs = list(zip(train.tolist(), train[1:].tolist()))
+    different = set(pairs)
+    result = torch.zeros(V, V, dtype=torch.float64)
+    for v in range(V):
+        after = [w for a, w in pairs if a == v]
+        for w in range(V):
+            base = sum(b == w for _, b in different) / len(different)
+            p = max(after.count(w) - D, 0) + D * len(set(after)) * base
+            result[v, w] = p / len(after) if after else base
+    return result
+
+
+@right("kneser_ney_bigram: one-hot products, weights that complete the rows to 1")
+def _(train, V, D):
+    c = F.one_hot(train[:-1], V).double().T @ F.one_hot(train[1:], V).double()
+    base = (c > 0).double().mean(0)
+    base = base / base.sum()
+    first = F.relu(c - D) / c.sum(1, keepdim=True).clamp(min=1)
+    return first + (1 - first.sum(1, keepdim=True)) * base
+
+
+@wrong("kneser_ney_bigram: absolute discounting with the unigram distribution of the text")
+def _(train, V, D):
+    c = F.one_hot(train[:-1], V).double().T @ F.one_hot(train[1:], V).double()
+    base = torch.bincount(train, minlength=V).double() / len(train)
+    first = F.relu(c - D) / c.sum(1, keepdim=True).clamp(min=1)
+    return first + (1 - first.sum(1, keepdim=True)) * base
+
+
+@wrong("kneser_ney_bigram: ordinary counts of the second token", called="ordinary_counts")
+def _(train, V, D):
+    c = F.one_hot(train[:-1], V).double().T @ F.one_hot(train[1:], V).double()
+    base = c.sum(0) / c.sum()
+    first = F.relu(c - D) / c.sum(1, keepdim=True).clamp(min=1)
+    return first + (1 - first.sum(1, keepdim=True)) * base
+
+
+@wrong("kneser_ney_bigram: the discount added back once", called="discount_once")
+def _(train, V, D):
+    c = F.one_hot(train[:-1], V).double().T @ F.one_hot(train[1:], V).double()
+    base = (c > 0).sum(0) / (c > 0).sum()
+    total = c.sum(1, keepdim=True)
+    return torch.where(total > 0, (F.relu(c - D) + D * base) / total.clamp(min=1), base)
