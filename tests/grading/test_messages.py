@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_lib.grading import EXERCISES, evaluate
-from course_lib.grading.checks import Record
+from course_lib.grading.checks import Record, say_of_gradient
 from course_lib.grading.protocol.calls import Outcome
 
 
@@ -107,3 +107,18 @@ def test_who_is_late_is_told_of_steps_and_of_the_machine_where_something_trains(
     report = evaluate(id, late, 0)
     assert report.state == "timeout" and says in report.message
     assert ("keeps this machine busy" in report.message) is EXERCISES[id].trains
+
+
+def test_a_wrong_gradient_is_not_called_a_wrong_value():
+    def cut_at_the_first(x, h0, Wx, Wh, b):
+        h, states = h0, []
+        for t in range(x.shape[1]):
+            h = torch.tanh(x[:, t] @ Wx.T + (h if t != 1 else h.detach()) @ Wh.T + b)
+            states.append(h)
+        return torch.stack(states, 1)
+
+    report = evaluate("rnn_forward", cut_at_the_first, 3)
+    assert report.state == "wrong_gradient" and report.misconception is None
+    assert "is not. Your gradient is wrong only at index 0 of axis 1" in report.message, report.message
+    assert say_of_gradient("3 of your 12 values are too small, each by another amount.").startswith("3 of its 12 entries are too small")
+    assert say_of_gradient("Your value has the wrong sign.") == "It has the wrong sign."
