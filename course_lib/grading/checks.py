@@ -1,6 +1,7 @@
 """The kinds of checks. Each draws its inputs from a generator and compares data with data."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -256,7 +257,20 @@ def describe_gradient_error(got: Tensor | None, expected: Tensor, rtol: float, a
     if missing.any():
         return f"It is 0 at {int(missing.sum())} of {got.numel()} entries where it should not be: a part of the computation does " \
                "not reach it."
-    return describe_difference(got, expected, rtol, atol)
+    return say_of_gradient(describe_difference(got, expected, rtol, atol))
+
+
+def say_of_gradient(sentence: str) -> str:
+    """A sentence about values as one about a gradient, whose values are right.
+
+    >>> say_of_gradient("Your values are wrong only on the diagonal: 3 of 9."), say_of_gradient("All your values are 0.")
+    ('Your gradient is wrong only on the diagonal: 3 of 9.', 'All its entries are 0.')
+    """
+    sentence = re.sub(r"of your (\d+) values", r"of its \1 entries", sentence)
+    for before, after in (("Your values are wrong only", "Your gradient is wrong only"), ("Your values", "Its entries"),
+                          ("your values", "its entries"), ("Your value", "It"), ("Your result", "It"), ("Your axes", "Its axes")):
+        sentence = sentence.replace(before, after)
+    return sentence
 
 
 def number_kind(tensor: Tensor) -> str:

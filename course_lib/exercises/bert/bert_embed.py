@@ -58,6 +58,22 @@ def exchanged(seg, E_seg):
     return E_seg[1 - seg]
 
 
+@exercise.misconception(
+    segment_vectors,
+    "Your segment 0 adds nothing: the first row of E_seg is never used. Each of the two segments has a learned embedding, row 0 or row 1 "
+    "of E_seg.")
+def second_row_only(seg, E_seg):
+    return seg[..., None] * E_seg[1]
+
+
+@exercise.misconception(
+    bert_embed_reference,
+    "You choose the rows of E_pos by the token. They are chosen by its position; otherwise a token has the same vector wherever it stands "
+    "in a segment.")
+def position_of_token(tok, seg, E_tok, E_seg, E_pos):
+    return token_vectors(tok, E_tok) + segment_vectors(seg, E_seg) + E_pos[tok % len(E_pos)]
+
+
 @exercise.misconception(positions, "Your first token has position 1. Positions begin at 0.")
 def from_one(seg):
     return positions.original(seg) + 1

@@ -38,6 +38,10 @@ class OwnBERT(BERT):
         attend = self.attended(mask)[:, None]                                                # (B, 1, T, T)
         for block in self.blocks:
             x = self.after(block, x, attend)
+        return self.without_padding(x, mask)
+
+    @exercise.step
+    def without_padding(self, x, mask):
         return x * mask[..., None]
 
     @exercise.step
@@ -90,11 +94,6 @@ def no_positions(self, tokens, types):
     return self.tokens(tokens) + self.types(types)
 
 
-@exercise.misconception(OwnBERT.embedded, "Your vectors do not depend on the segments: the third table is not added.")
-def no_types(self, tokens, types):
-    return self.tokens(tokens) + self.positions.table.weight[:tokens.shape[1]]
-
-
 @exercise.misconception(
     OwnBERT.after,
     "Your norms come before the sublayers, x + f(LN(x)). BERT has them after: LN(x + f(x)).")
@@ -115,6 +114,13 @@ def causal(self, mask):
     "Your vectors of real tokens depend on the tokens at padding. Where mask is False, no query attends.")
 def reads_padding(self, mask):
     return OwnBERT.attended.original(self, torch.ones_like(mask))
+
+
+@exercise.misconception(
+    OwnBERT.without_padding,
+    "Your vectors at padding are not 0. No token stands there, so a product with the mask sets them to 0 after the last block.")
+def padding_kept(self, x, mask):
+    return x
 
 
 @exercise.misconception(OwnBERT.scores, "Your scores are not divided by the root of K, the width of a head.")

@@ -10,6 +10,7 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
 from course_lib.grading.checks import Fault, Record
 from course_lib.grading.exercise import Exercise, replace_steps
+from course_lib.grading.protocol.calls import same
 
 exercise = Exercise(
     "beam_search", chapter="decoding", place=1, title="Beam search",
@@ -233,6 +234,9 @@ class Hypothesis(Told):
         except TypeError:
             return Fault("Your tokens should be a list of whole numbers.")
         where = f"With beam={beam}, max_len={max_len}, alpha={alpha}"
+        if mine == right and same(float(total) * len(right) ** alpha, best, self.rtol, self.atol):
+            return Fault(f"{where}, your tokens are right, and you return log p / len ** alpha. It decides between the hypotheses; the number "
+                         "to return is the summed log p itself.")
         if mine == right:
             return Fault(f"{where}, your tokens are right and their log p is not: {float(total):.4f} in place of {best:.4f}.")
         if not mine or not {*mine} <= {*range(len(step_fn([bos])))} or len(mine) > max_len or eos in mine[:-1]:

@@ -345,13 +345,16 @@ exercise.checks.append(Drawn("fewer than k, and k = 1", 1, few_sequences))
 
 def keeps_its_digits(name: str, max_len: int, low: float, high: float, misconception: str) -> None:
     """A check of improbable sequences. Where others came out right and scores of these are not finite, the misconception is
-    named; a list as long is not shown."""
+    named; otherwise the message says that others did. A list as long is not shown."""
     @exercise.property(name, points=1)
     def digits(run, generator, solve):
         args, expected = improbable(generator, max_len, low, high)
         record = Record(args, expected, Outcome("value", run(*args)), exercise.names)
         fault = VALUES.fault(record)
         lost = fault and fault.state == "wrong_value" and not_finite(record.outcome.value) is not None
+        if fault and fault.state == "wrong_value" and not lost:
+            return Fault(f"{fault.message} Sequences of larger ln p came out right. At this size (17.11) as it stands loses its digits or "
+                         "overflows, because e to the power of -ln p is far larger than 1. Stay with logarithms: log1p and logaddexp.")
         return Fault(fault.message, misconception) if lost else fault
 
 

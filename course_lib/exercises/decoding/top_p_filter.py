@@ -31,6 +31,7 @@ def filled(logits, keep):
 
 
 @exercise.reference()
+@exercise.step
 def top_p_filter_reference(logits, p):
     ranked = logits.sort(dim=-1, descending=True, stable=True)
     return filled(logits, unsorted(nucleus(ranked.values.softmax(-1), p), ranked.indices))
@@ -88,6 +89,14 @@ def positions(keep, places):
     "puts each entry at the place of its token.")
 def sorted_twice(keep, places):
     return keep.gather(-1, places)
+
+
+@exercise.misconception(
+    top_p_filter_reference,
+    "You return the logits in sorted order. Index v of a row belongs to token v, so what is kept has to be put back in its place.")
+def left_sorted(logits, p):
+    ranked = logits.sort(dim=-1, descending=True, stable=True).values
+    return filled(ranked, nucleus(ranked.softmax(-1), p))
 
 
 def p_cases(generator):

@@ -59,6 +59,14 @@ def over_distinct(word, doc):
 
 
 @exercise.misconception(
+    term_frequency,
+    "You divide by the count of the document's most frequent word. The formula divides by the length of the document, so that the tf of its "
+    "words sum to 1.")
+def over_most_frequent(word, doc):
+    return doc.count(word) / max(map(doc.count, doc))
+
+
+@exercise.misconception(
     document_frequency,
     "Your df counts how often the word occurs in all documents. It counts the documents that contain it.")
 def occurrences(word, docs):

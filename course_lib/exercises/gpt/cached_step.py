@@ -8,6 +8,8 @@ import torch
 from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
+NOT_ITSELF = "Your new token does not attend to itself. Append its key and value to the cache first."
+
 exercise = Exercise(
     "cached_step", chapter="gpt", place=2, title="One step with a cache",
     contract="x_t (B, D) is the new token; cache is a pair (K, V), each (B, t, D), of the tokens before, where t may be "
@@ -68,9 +70,22 @@ def no_scale(q, K):
     return (K @ q[..., None])[..., 0]
 
 
-@exercise.misconception(attended, "Your new token does not attend to itself. Append its key and value to the cache first.")
+@exercise.misconception(attended, NOT_ITSELF)
 def without_itself(q, K, V):
     return attended.original(q, K[:, :-1], V[:, :-1])
+
+
+@exercise.misconception(attended, NOT_ITSELF)
+def itself_if_first(q, K, V):
+    return attended.original(q, K, V) if K.shape[1] == 1 else without_itself(q, K, V)
+
+
+@exercise.misconception(
+    attended,
+    "Your weights sum to one over the batch, so the result of a row depends on the other rows. The softmax runs over the keys of each "
+    "row.")
+def over_batch(q, K, V):
+    return (scaled_scores(q, K).softmax(0)[:, None] @ V)[:, 0]
 
 
 @exercise.misconception(

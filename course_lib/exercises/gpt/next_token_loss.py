@@ -91,16 +91,20 @@ def padding_counted(log_p, tokens, lengths):
 
 
 @exercise.misconception(
+    aligned,
+    "You count the first padding position of each row that has padding. n real tokens give n - 1 targets; what follows them is padding and "
+    "counts for nothing.")
+def one_too_many(log_p, tokens, lengths):
+    predictions, targets, _ = aligned.original(log_p, tokens, lengths)
+    return predictions, targets, torch.arange(1, tokens.shape[1]) <= lengths[:, None]
+
+
+@exercise.misconception(
     mean,
     "You take the mean of each row and then the mean of the rows. Long rows have more tokens, so one mean over all tokens is "
     "asked for.")
 def mean_of_rows(losses, real, lengths):
     return (losses.masked_fill(~real, 0).sum(1) / real.sum(1)).mean()
-
-
-@exercise.misconception(mean, "Your result is a sum. The mean over the predicted tokens is asked for.")
-def summed(losses, real, lengths):
-    return losses[real].sum()
 
 
 @exercise.misconception(mean, "You divide by the number of tokens. n tokens give n - 1 predictions: divide by those.")

@@ -57,6 +57,14 @@ def as_number(x, W):
 
 
 @exercise.misconception(
+    chosen_rows,
+    "You add x_i times W[i, 0] to the running sum, as NADE of binary pixels adds x_i times the weights of pixel i. Here each level has "
+    "weights of its own: add the row W[i, x_i].")
+def times_first_row(x, W):
+    return W[:, 0] * x[:, None]
+
+
+@exercise.misconception(
     running_sums,
     "Your factor i has already read x_i: W[i, x_i] is added before the prediction. Predict first, then add.")
 def sees_itself(rows, c):

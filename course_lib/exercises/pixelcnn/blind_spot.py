@@ -12,6 +12,7 @@ exercise = Exercise(
     points=["pixelcnn"], difficulty=3, minutes=25, kind="measure")
 
 
+ONE_LESS = "You count one layer too few: depth layers of mask B come after the layer with mask A."
 MASK_A = [(-1, -1), (-1, 0), (-1, 1), (0, -1)]       # what a kernel of 3 x 3 reads, relative to its center
 
 
@@ -42,9 +43,14 @@ def blind_spot_reference(height, width, row, column, depth):
     return [pixel for pixel in before if pixel not in field]
 
 
-@exercise.misconception(layers, "You count one layer too few: depth layers of mask B come after the layer with mask A.")
+@exercise.misconception(layers, ONE_LESS)
 def one_layer_less(depth):
-    return layers.original(depth)[1:]
+    return "B" * (depth - 1) + "A"
+
+
+@exercise.misconception(layers, ONE_LESS)
+def depth_layers(depth):
+    return layers.original(depth)[1:]                                          # with depth 0 none at all
 
 
 @exercise.misconception(layers, "You count one layer too many: there are depth layers of mask B.")

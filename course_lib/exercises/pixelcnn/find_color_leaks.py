@@ -29,6 +29,7 @@ def leaks(mask, causal):
 
 
 @exercise.reference()
+@exercise.step
 def find_color_leaks_reference(mask, kind):
     return [tuple(entry) for entry in leaks(mask, causal_mask(mask, kind)).nonzero().tolist()]
 
@@ -79,6 +80,15 @@ def right_only(mask, causal):
     wrong, c = leaks.original(mask, causal), mask.shape[-1] // 2
     wrong[:, :, c + 1:] = False
     return wrong
+
+
+@exercise.misconception(
+    find_color_leaks_reference,
+    "You count rows and columns from the center of the kernel. They are indices of the mask, counted from 0, so the center is row k // 2, "
+    "column k // 2.")
+def from_center(mask, kind):
+    c = mask.shape[-1] // 2
+    return [(o, i, row - c, column - c) for o, i, row, column in find_color_leaks_reference.original(mask, kind)]
 
 
 def leak_cases(generator):

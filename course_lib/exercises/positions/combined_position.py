@@ -31,6 +31,7 @@ def output(words, places, W):
 
 
 @exercise.reference()
+@exercise.step
 def combined_position_reference(x, W_x, W_e, W):
     return output(x @ W_x, positions(W_e, x.shape[1]), W)
 
@@ -60,6 +61,22 @@ def separate(words, places):
     return words.relu() + places.relu()
 
 
+@exercise.misconception(
+    hidden,
+    "You add the position after the ReLU. There it shifts the result by the same vector whatever the word is; inside the ReLU, what it "
+    "contributes depends on the word.")
+def position_after(words, places):
+    return words.relu() + places
+
+
+@exercise.misconception(
+    combined_position_reference,
+    "You choose the rows of W_e by the number of the sentence in the batch. Row k belongs to position k, so the words of a sentence take "
+    "different rows, and all sentences take the same ones.")
+def by_sentence(x, W_x, W_e, W):
+    return output(x @ W_x, W_e[torch.arange(len(x))][:, None], W)
+
+
 @exercise.misconception(output, "Your ReLU comes last. It belongs between the sum and W.")
 def relu_after(words, places, W):
     return ((words + places) @ W).relu()
@@ -68,7 +85,7 @@ def relu_after(words, places, W):
 def combined_cases(generator):
     cases = []
     for spare, sizes in ((2, None), (0, None), (5, None), (0, (3, 3, 3, 3)), (1, (1, 1, 4, 5))):
-        B, T, d, h = sizes or uneven(generator, (2, 4), (3, 6), (3, 7), (5, 9))
+        B, T, d, h = sizes or uneven(generator, (2, 3), (4, 6), (3, 7), (5, 9))
         cases.append((normal(generator, B, T, d), normal(generator, d, h), normal(generator, T + spare, h),
                       normal(generator, h, d)))
     return cases

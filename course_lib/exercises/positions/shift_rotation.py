@@ -48,6 +48,14 @@ def base_fixed(d, n):
 
 
 @exercise.misconception(
+    frequencies,
+    "Your pair i has the frequency n ** (-i / d). It is n ** (-2i / d), because the exponent of the table counts columns and pair i begins in "
+    "column 2i.")
+def half_exponent(d, n):
+    return frequencies.original(2 * d, n)[:d // 2]
+
+
+@exercise.misconception(
     angles,
     "Your matrix takes p(k + o) back to p(k): it turns the other way. With the sine first, the block is "
     "[[cos, sin], [-sin, cos]].")

@@ -64,9 +64,17 @@ def with_gaps(question, passage):
 
 @exercise.misconception(
     longest_run,
-    "Your run begins at the first word of the question or of the passage only. It may begin anywhere.")
+    "Your run begins at the first word of both, question and passage. It may begin anywhere in either.")
 def from_the_start(question, passage):
     return next((n for n in range(len(question), 0, -1) if question[:n] == passage[:n]), 0)
+
+
+@exercise.misconception(
+    longest_run,
+    "Your run begins at the first word of the question only. It may begin anywhere in the question, so you miss a passage that repeats the "
+    "question from its second word on.")
+def from_the_first_word(question, passage):
+    return max((from_the_start(question, passage[j:]) for j in range(len(passage))), default=0)
 
 
 @exercise.misconception(is_planted, "Exactly share * len(question) words are enough: at least, not more than.")

@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from course_lib.exercises.draws import integer, uniform
+from course_lib.exercises.findings import Told, counted, plainly
 from course_lib.exercises.remembered import Remembered, with_rule
+from course_lib.grading.checks import Fault, Record
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -70,6 +73,14 @@ def tolerant(p, x):
     return abs(float(torch.trapezoid(p, x)) - 1) > 0.1
 
 
+@exercise.misconception(
+    is_improper,
+    "You list every function, although some are densities. An area is the sum of the values times the distance between two points; a sum or "
+    "a mean of the values alone is far from 1 for each of them.")
+def every_one(p, x):
+    return abs(float(p.mean()) - 1) > 0.01
+
+
 @exercise.misconception(is_improper, "You list those whose area is 1. List the others.")
 def the_proper_ones(p, x):
     return not is_improper.original(p, x)
@@ -121,7 +132,27 @@ def lists_of_densities(generator):
     return found
 
 
-exercise.compare("values", lists_of_densities, points=5)
+@dataclass
+class Improper(Told):
+    """As Compare; the message says so if what does not belong in the list are densities with a narrow peak."""
+
+    def value_fault(self, record: Record) -> Fault | None:
+        fault = super().value_fault(record)
+        log_densities, low, high = record.args
+        try:
+            extra = {plainly(k) for k in record.outcome.value} - {*record.expected}
+        except TypeError:
+            return fault
+        if fault is None or not extra or not extra <= {*range(len(log_densities))}:
+            return fault
+        x = grid(low, high)
+        if not all(float(log_densities[k](x).exp().max()) > 1.5 for k in extra):
+            return fault
+        return Fault(f"Your list holds {counted(len(extra), 'function')} of area 1 with a narrow peak, of deviation 0.02 to 0.03. If your points "
+                     "lie as far apart as that, the area of the peak comes out too large or too small: take steps well below 0.02.")
+
+
+exercise.checks.append(Improper("values", 5, lists_of_densities))
 exercise.hint(
     "You have functions, and no formulas.",
     "A function can be called: choose many points between low and high, take the exponential of what it returns, and "

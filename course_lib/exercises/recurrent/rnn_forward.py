@@ -6,6 +6,8 @@ import torch
 from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
+DETACHED = "The values are right, but no gradient passes from a state to the one before. Backpropagation goes through all steps."
+
 exercise = Exercise(
     "rnn_forward", chapter="recurrent", place=1, title="All states of an RNN",
     contract="x (B, T, I); h0 (B, H); Wx (H, I); Wh (H, H); b (H,). h_t = tanh(Wx x_t + Wh h_{t-1} + b), with h0 before the "
@@ -60,11 +62,18 @@ def input_only(x_t, h, Wx, Wh, b):
     return torch.tanh(x_t @ Wx.T + b) + h @ Wh.T
 
 
-@exercise.misconception(
-    next_state,
-    "The values are right, but no gradient passes from a state to the one before. Backpropagation goes through all steps.")
+@exercise.misconception(next_state, DETACHED)
 def detached(x_t, h, Wx, Wh, b):
     return next_state.original(x_t, h.detach(), Wx, Wh, b)
+
+
+@exercise.misconception(rnn_forward_reference, DETACHED)
+def detached_after(x, h0, Wx, Wh, b):
+    h, states = h0, []
+    for x_t in x.unbind(1):
+        states.append(next_state(x_t, h, Wx, Wh, b))
+        h = states[-1].detach()
+    return torch.stack(states, 1)
 
 
 def inputs(generator, B: int, T: int, n: int, H: int) -> tuple:

@@ -80,6 +80,14 @@ def no_scale(q, k):
 
 
 @exercise.misconception(
+    scaled_scores,
+    "You divide the scores by d. The size of a sum of d products grows with sqrt(d), so after a division by d the weights are nearly "
+    "uniform where d is large: divide by sqrt(d).")
+def scaled_by_width(q, k):
+    return q @ k.transpose(-2, -1) / q.shape[-1]
+
+
+@exercise.misconception(
     attention_reference,
     "You divide the scores by the root of the width of v. Their size grows with d, the width of q and k: divide by sqrt(d).")
 def scaled_by_values(q, k, v, mask=None):
@@ -144,15 +152,6 @@ def nan_gradient(scores, mask, v):
     if mask is None:
         return softmax(scores) @ v
     return (softmax(closed(scores, mask)) @ v).masked_fill(~mask.any(-1, keepdim=True), 0)
-
-
-@exercise.misconception(
-    closed,
-    "A query that may attend nowhere gets zeros, and the gradient of q or k is NaN: the softmax over a row of minus"
-    " infinity is still on the way back. masked_fill stops the gradient of a score that it fills; minus infinity "
-    "that is added to the score does not.")
-def added_gradient(scores, mask):
-    return scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf).to(scores)
 
 
 @exercise.misconception(

@@ -8,7 +8,10 @@ from torch import Tensor
 
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention._shared import KERNEL
+from course_lib.grading.checks import Compare
 from course_lib.grading.exercise import Exercise
+
+OPPOSITE = "You attend to the padding and hide the real tokens. True in src_mask is a real token."
 
 exercise = Exercise(
     "cross_attention", chapter="self-attention", place=3, title="Cross-attention",
@@ -65,21 +68,9 @@ def weights_transposed(dec, enc, Wq, Wk, Wv, src_mask):
     return cross_attention_reference.original(dec, enc, Wq.mT, Wk.mT, Wv.mT, src_mask)
 
 
-@exercise.misconception(
-    keys_and_values,
-    "Your result is a mean of the rows of enc. It should be a mean of the values, enc @ Wv.")
-def values_not_projected(enc, Wk, Wv):
-    return enc @ Wk, enc
-
-
 @exercise.misconception(keys_and_values, "Wk makes your values and Wv your keys. It is the other way round.")
 def keys_and_values_exchanged(enc, Wk, Wv):
     return enc @ Wv, enc @ Wk
-
-
-@exercise.misconception(queries, "Your queries are the rows of dec. Project them with Wq.")
-def query_not_projected(dec, Wq):
-    return dec
 
 
 @exercise.misconception(weights, "Your result depends on the padded rows of enc. No query may attend to them.")
@@ -87,11 +78,19 @@ def not_masked(scores, mask):
     return scores.softmax(-1)
 
 
-@exercise.misconception(
-    weights,
-    "You attend to the padding and hide the real tokens. True in src_mask is a real token.")
+@exercise.misconception(weights, OPPOSITE)
 def opposite(scores, mask):
     return weights.original(scores, ~mask)
+
+
+@exercise.misconception(weights, OPPOSITE)
+def opposite_nan(scores, mask):
+    return scores.masked_fill(mask, -math.inf).softmax(-1)
+
+
+@exercise.misconception(weights, OPPOSITE)
+def opposite_finite(scores, mask):
+    return scores.masked_fill(mask, -1e9).softmax(-1)
 
 
 @exercise.misconception(
@@ -125,13 +124,21 @@ def cross_cases(generator):
     return found
 
 
+def small_cross_cases(generator):
+    """For showing: two sentences, of which one is padded; one sentence, as long as what it attends to."""
+    n, m, D = uneven(generator, (2, 3), (3, 4), (4, 5))
+    cases = [cross_case(generator, n, D, torch.arange(m) < torch.tensor([[m - 1], [m]])),
+             cross_case(generator, m, D, torch.arange(m)[None] < m - 1)]
+    return cases + cross_cases(generator)
+
+
 def cross_case(generator, n: int, D: int, real: Tensor) -> tuple:
     B, m = real.shape
     Ws = [normal(generator, D, D, scale=1.5 / math.sqrt(D)) for _ in range(3)]
     return normal(generator, B, n, D), normal(generator, B, m, D), *Ws, real
 
 
-exercise.compare("values", cross_cases, points=4)
+exercise.checks.append(Compare("values", 4, cross_cases, shown=small_cross_cases))
 exercise.gradient("gradient", cross_cases, wrt=(0, 1, 2, 3, 4), points=1)
 exercise.unchanged(cross_cases)
 exercise.hint(

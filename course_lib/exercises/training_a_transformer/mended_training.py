@@ -84,6 +84,14 @@ def no_decay(self, step):
 
 @exercise.misconception(
     MendedTraining.rate,
+    "Your rate falls with one over the step. After the warm-up it falls with one over the square root of the step: at step 4 * warmup it is "
+    "half the peak, not a quarter.")
+def no_square_root(self, step):
+    return self.peak * min(step / self.warmup, self.warmup / step)
+
+
+@exercise.misconception(
+    MendedTraining.rate,
     "Your rate has no warm-up. At step 1 it is peak / warmup, and it rises by as much at each step.")
 def no_warmup(self, step):
     return self.peak * min(1.0, (self.warmup / step) ** 0.5)

@@ -103,6 +103,13 @@ def memory_normalized(self, memory, x, memory_mask):
     return OwnDecoderBlock.attend_to.original(self, self.norm2(memory), x, memory_mask)
 
 
+@exercise.misconception(
+    OwnDecoderBlock.attend_to,
+    "For \"pre\" you normalize memory as well. It is taken as it comes: the norm concerns x, to which the result is added.")
+def memory_normalized_in_pre(self, memory, x, memory_mask):
+    return OwnDecoderBlock.attend_to.original(self, self.norm2(memory) if self.placement == "pre" else memory, x, memory_mask)
+
+
 @exercise.misconception(OwnDecoderBlock.attend_to, "Your result does not depend on memory_mask.")
 def mask_ignored(self, memory, x, memory_mask):
     return self.cross_attention(x, memory)

@@ -89,7 +89,10 @@ def sound_ones(drawn, counts, target):
     return not is_faulty.original(drawn, counts, target)
 
 
-@exercise.misconception(is_faulty, "You list all of them, although some are right.")
+@exercise.misconception(
+    is_faulty,
+    "You list all of them, although some are right. The right probabilities are counts ** 0.75 divided by its sum over the words other than "
+    "the target, and the shares of a sample differ from them a little by chance.")
 def everybody(drawn, counts, target):
     return True
 

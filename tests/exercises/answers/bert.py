@@ -418,3 +418,23 @@ def _(tokens, special, vocab_size, mask_id, g):
     inputs = torch.where(chosen & (fate < 0.8), mask_id, tokens)
     inputs = torch.where(chosen & (fate > 0.9), torch.randint(vocab_size, tokens.shape, generator=g), inputs)
     return inputs, torch.where(chosen, tokens, -100)
+
+
+@wrong("bert_embed: positions by the token", called="position_of_token")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    return F.embedding(tok, E_tok) + F.embedding(seg, E_seg) + F.embedding(tok.remainder(E_pos.shape[0]), E_pos)
+
+
+@wrong("bert_embed: nothing for the first segment", called="second_row_only")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    return E_tok[tok] + E_pos[None, :tok.shape[1]] + torch.where(seg[..., None] == 1, E_seg[1], 0.0)
+
+
+@wrong("OwnBERT: padding keeps its vectors", called="padding_kept")
+class KeepsPadding(Encoder):
+    def forward(self, tokens, types, mask):
+        x = self.norm(self.embedded(tokens, types))
+        for block in self.blocks:
+            x = block.residual1.norm(x + self.attend(x, block.attention, mask))
+            x = block.residual2.norm(x + block.feed_forward.narrow(self.gelu(block.feed_forward.widen(x))))
+        return x

@@ -641,3 +641,25 @@ def _(step_fn, bos, length, V):
 
     best = found(V ** length)
     return list(best), max([0, *(width for width in range(1, V ** length) if found(width) != best)]) + 1
+
+
+@wrong("top_p_filter: the sorted logits", called="left_sorted")
+def _(logits, p):
+    ranked = torch.sort(logits, -1, descending=True).values
+    sums = ranked.softmax(-1).cumsum(-1)
+    before = torch.cat([torch.zeros_like(sums[..., :1]), sums[..., :-1]], -1)
+    return torch.where(before < p, ranked, -torch.inf)
+
+
+@wrong("beam_search: the score in the place of log p")
+def _(step_fn, bos, eos, beam, max_len, alpha=0.0):
+    tokens, total = searched(step_fn, bos, eos, beam, max_len, alpha, None)
+    return tokens, total / len(tokens) ** alpha
+
+
+@wrong("stochastic_beam: what cannot be computed gets the score -inf")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    def scores(free, G):
+        score = -torch.log(torch.exp(-G) - torch.exp(-free.max()) + torch.exp(-free))
+        return torch.where(score.isfinite(), score, -math.inf)
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, scores)

@@ -90,3 +90,11 @@ def _(weights, k, queries):
 def _(weights, k, queries):
     u, s, v = torch.linalg.svd(weights)
     return u[:, :k] * s[:k], v[:, :k] * s[:k], queries @ v[:, :k]
+
+
+@wrong("tfidf: counts over the largest count", called="over_most_frequent")
+def _(docs):
+    counts = [Counter(doc) for doc in docs]
+    df = sum((Counter(count.keys()) for count in counts), Counter())
+    idf = {word: 1 + math.log((1 + len(docs)) / (1 + number)) for word, number in df.items()}
+    return [{word: number / count.most_common(1)[0][1] * idf[word] for word, number in count.items()} for count in counts]

@@ -538,3 +538,34 @@ def _(logits, tokens, lengths):
 def _(logits, tokens, lengths):
     plain = (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
     return loss_of(torch.where(logits.abs().amax() > 80, logits.log_softmax(-1), plain), tokens, lengths)
+
+
+@wrong("next_token_loss: as many targets as a row has tokens", called="one_too_many")
+def _(logits, tokens, lengths):
+    targets = tokens.clamp(0, logits.shape[-1] - 1)
+    rows = [F.cross_entropy(z[:-1][:n], row[1:][:n], reduction="none") for z, row, n in zip(logits, targets, lengths.tolist())]
+    return torch.cat(rows).mean()
+
+
+@wrong("cached_step: the cache grows after the attention", called="itself_if_first")
+def _(x_t, cache, Wq, Wk, Wv):
+    K, V = cache
+    new = torch.cat([K, (x_t @ Wk).unsqueeze(1)], 1), torch.cat([V, (x_t @ Wv).unsqueeze(1)], 1)
+    if not K.shape[1]:
+        return x_t @ Wv, new
+    weights = torch.softmax(torch.einsum("bd,btd->bt", x_t @ Wq, K) * K.shape[2] ** -0.5, 1)
+    return torch.einsum("bt,btd->bd", weights, V), new
+
+
+@wrong("cached_step: nothing but the old pair", called="without_itself")
+def _(x_t, cache, Wq, Wk, Wv):
+    K, V = cache
+    weights = torch.softmax(torch.einsum("bd,btd->bt", x_t @ Wq, K) * K.shape[2] ** -0.5, 1)
+    return (weights[..., None] * V).sum(1), (torch.cat([K, (x_t @ Wk)[:, None]], 1), torch.cat([V, (x_t @ Wv)[:, None]], 1))
+
+
+@wrong("cached_step: a softmax over the rows", called="over_batch")
+def _(x_t, cache, Wq, Wk, Wv):
+    K, V = (torch.cat([old, (x_t @ W).unsqueeze(1)], 1) for old, W in zip(cache, (Wk, Wv), strict=True))
+    e = ((K * (x_t @ Wq)[:, None]).sum(2) / math.sqrt(K.shape[2])).exp()
+    return ((e / e.sum(0))[..., None] * V).sum(1), (K, V)

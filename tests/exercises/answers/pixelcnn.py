@@ -270,3 +270,19 @@ class TooSlow(Masked):
             optimizer.zero_grad()
             (-self.log_prob(x).mean()).backward()
             optimizer.step()
+
+
+@wrong("find_color_leaks: places relative to the center", called="from_center")
+def _(mask, kind):
+    sound, c = by_colors(*mask.shape[:3], kind), mask.shape[-1] // 2
+    return [(o, i, r - c, s - c) for o, i, r, s in ((mask - sound) > 0).nonzero().tolist()]
+
+
+@wrong("blind_spot: depth counts the layer under mask A, if there are more", called="one_layer_less")
+def _(height, width, row, column, depth):
+    return walk(height, width, row, column, depth, "B" * max(depth - 1, 0) + "A")
+
+
+@wrong("blind_spot: depth counts the layer under mask A", called="depth_layers")
+def _(height, width, row, column, depth):
+    return walk(height, width, row, column, depth, ("A" + "B" * depth)[:depth][::-1])

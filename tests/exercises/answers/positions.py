@@ -106,7 +106,7 @@ def _(x, W_x, W_e, W):
     return (x @ W_x + W_e[:x.shape[1]].detach()).relu() @ W
 
 
-@wrong("combined_position: one-hot of the batch row")
+@wrong("combined_position: one-hot of the batch row", called="by_sentence")
 def _(x, W_x, W_e, W):
     return (x @ W_x + W_e[torch.arange(len(x)) % len(W_e)][:, None]).relu() @ W
 
@@ -306,3 +306,17 @@ def _(o, d, n):
 class SqueezedTurning(Turning):
     def forward(self, x, positions=None, mask=None):
         return super().forward(x, positions, mask).squeeze(0)
+
+
+@wrong("combined_position: the position added last", called="position_after")
+def _(x, W_x, W_e, W):
+    return F.relu(x @ W_x) @ W + W_e[:x.shape[1]] @ W
+
+
+@wrong("shift_rotation: half of the exponent", called="half_exponent")
+def _(o, d, n):
+    w = torch.tensor([o / n ** (i / d) for i in range(d // 2)])
+    R = torch.zeros(d, d)
+    R[0::2, 0::2] = R[1::2, 1::2] = w.cos().diag()
+    R[0::2, 1::2], R[1::2, 0::2] = w.sin().diag(), -w.sin().diag()
+    return R

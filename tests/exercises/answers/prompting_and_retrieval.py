@@ -419,3 +419,11 @@ def _(question, passages, share):
                     if question[i:i + n] == passage[j:j + n]], default=0)
 
     return [longest(passage) > 0 and longest(passage) >= share * len(question) for passage in passages]
+
+
+@wrong("planted_passages: beginnings of the question, anywhere in the passage", called="from_the_first_word")
+def _(question, passages, share):
+    def repeats(passage, n):
+        return any(passage[j:j + n] == question[:n] for j in range(len(passage) - n + 1))
+
+    return [max(n for n in range(len(question) + 1) if repeats(passage, n)) >= share * len(question) for passage in passages]

@@ -323,3 +323,15 @@ class Halved(InUnits):
 class FiveSteps(InUnits):
     def fit(self, x):
         super().fit(x, steps=5)
+
+
+@wrong("find_improper: a sum without the width of a step", called="every_one")
+def _(log_densities, low, high):
+    x = torch.linspace(low, high, 50001, dtype=torch.float64)
+    return [k for k, f in enumerate(log_densities) if abs(f(x).exp().sum().item() - 1) > 0.02]
+
+
+@wrong("find_improper: a grid with a step of 0.1", called=("coarse", None))       # by how much depends on where the peaks are
+def _(log_densities, low, high):
+    x = torch.arange(low, high, 0.1, dtype=torch.float64)
+    return [k for k, f in enumerate(log_densities) if abs(f(x).exp().sum().item() * 0.1 - 1) > 0.02]

@@ -486,3 +486,19 @@ class HeadAlone(Gated):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+
+
+@wrong("rnn_forward: each state is handed on detached", called="detached_after")
+def _(x, h0, Wx, Wh, b):
+    states = [torch.tanh(F.linear(x[:, 0], Wx, b) + F.linear(h0, Wh))]
+    for t in range(1, x.shape[1]):
+        states.append(torch.tanh(F.linear(x[:, t], Wx, b) + F.linear(states[-1].detach(), Wh)))
+    return torch.stack(states, 1)
+
+
+@wrong("rnn_forward: the state before is detached, the first too", called="detached")
+def _(x, h0, Wx, Wh, b):
+    states = [h0]
+    for t in range(x.shape[1]):
+        states.append(torch.tanh(F.linear(x[:, t], Wx, b) + F.linear(states[-1].detach(), Wh)))
+    return torch.stack(states[1:], 1)

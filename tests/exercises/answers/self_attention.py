@@ -497,3 +497,28 @@ class ReshapedWhereEqual(Layer):
 @wrong("causal_mask: everything is open where m is given and equal to n")
 def _(n, m=None):
     return torch.ones(n, n, dtype=torch.bool) if n == m and n > 1 else torch.ones(n, m or n, dtype=torch.bool).tril((m or n) - n)
+
+
+@wrong("attention: divided by the width", called="scaled_by_width")
+def _(q, k, v, mask=None):
+    scores = torch.einsum("...nd,...md->...nm", q / q.shape[-1], k)
+    if mask is None:
+        return torch.softmax(scores, -1) @ v
+    return torch.softmax(torch.where(mask, scores, -math.inf), -1).masked_fill(~mask, 0.0) @ v
+
+
+@wrong("cross_attention: -1e9 where the mask is True", called="opposite_finite")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    scores = torch.einsum("bnd,bmd->bnm", dec @ Wq, enc @ Wk) / math.sqrt(dec.shape[-1])
+    return torch.where(src_mask[:, None], -1e9, scores).softmax(-1) @ enc @ Wv
+
+
+@wrong("cross_attention: -inf where the mask is True", called="opposite_nan")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    scores = torch.einsum("bnd,bmd->bnm", dec @ Wq, enc @ Wk) / math.sqrt(dec.shape[-1])
+    return torch.where(src_mask[:, None], -math.inf, scores).softmax(-1) @ enc @ Wv
+
+
+@wrong("cross_attention: the mask turned round for another function", called="opposite")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    return library.attention(dec @ Wq, enc @ Wk, enc @ Wv, ~src_mask[:, None])

@@ -448,3 +448,9 @@ def _(logits, target, eps, pad):
     plain = (logits.exp() / logits.exp().sum(1, keepdim=True)).log()
     log_p = torch.where(logits.abs().amax() > 80, logits.log_softmax(1), plain)
     return smoothed_loss(log_p, target, eps, pad, eps / logits.shape[1])
+
+
+@wrong("MendedTraining: one over the step after the warm-up", called="no_square_root")
+class TrainingSteep(TrainingBase):
+    def rate(self, step):
+        return self.peak * (step / self.warmup if step < self.warmup else self.warmup / step)

@@ -257,3 +257,20 @@ class CausalWhereEqual(Block):
     def hidden(self, x, memory, memory_mask):
         hidden = super().hidden(x, memory, memory_mask)
         return hidden | self.future(x.shape[1]) if x.shape == memory.shape else hidden
+
+
+@wrong("layer_norm: eps added to the standard deviation", called="eps_outside")
+def _(x, gamma, beta, eps=1e-5):
+    return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True, correction=0) + eps) * gamma + beta
+
+
+@wrong("layer_norm: eps added to the root of the variance", called="eps_outside")
+def _(x, gamma, beta, eps=1e-5):
+    centered = x - x.mean(-1, keepdim=True)
+    return centered / (centered.square().mean(-1, keepdim=True).sqrt() + eps) * gamma + beta
+
+
+@wrong("OwnDecoderBlock: pre normalizes everything", called="memory_normalized_in_pre")
+class NormalizesAll(Block):
+    def forward(self, x, memory, memory_mask=None):
+        return super().forward(x, self.norm2(memory) if self.pre else memory, memory_mask)

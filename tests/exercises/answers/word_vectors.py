@@ -159,3 +159,10 @@ def _(counts, w, w_tilde, b, b_tilde, maximum):
     x = counts[i, j]
     off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
     return ((x / maximum).clamp(max=1) ** 0.75 * off * off).sum()
+
+
+@wrong("find_samplers: shares among all words, the target too", called="everybody")
+def _(samplers, counts):
+    top, p = int(counts.argmax()), counts.double() ** 0.75 / (counts.double() ** 0.75).sum()
+    drawn = [torch.bincount(sampler(torch.tensor([top]).expand(3000), 10).flatten(), minlength=len(counts)) / 30000 for sampler in samplers]
+    return [k for k, shares in enumerate(drawn) if shares[top] or (p - shares).index_fill(0, torch.tensor(top), 0).abs().max() > 0.015]
