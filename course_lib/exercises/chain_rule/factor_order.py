@@ -139,7 +139,7 @@ class ValidOrder(Compare):
     def value_fault(self, record):
         parents, got = record.args[0], list(record.outcome.value)
         if record.expected is None:
-            return Fault("You return an order for factors that have none, because they are circular.")
+            return Fault("You return a list for factors that are circular; return None, because they have no order.")
         if not is_permutation(got, len(parents)):
             return Fault("Your order does not contain each of the variables 0 to n - 1 exactly once.")
         wrong = [(i, j) for i, given in enumerate(parents) for j in given if got.index(j) > got.index(i)]
