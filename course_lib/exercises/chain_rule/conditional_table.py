@@ -6,14 +6,14 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "conditional_table", chapter="chain-rule", place=2, title="A conditional probability table from a joint distribution",
-    contract="joint, shape (2,) * n, holds p(x_1, ..., x_n), axis k for the variable k (from 0). Return the table of "
+    contract="joint, shape (2,) * n, holds p(x_0, ..., x_{n-1}), axis k for the variable k (from 0). Return the table of "
              "P(x_i = 1 given x_<i), shape (2,) * i: one entry for each state of the variables before i.",
     points=["cpt-table", "chain-rule"], difficulty=2, minutes=15)
 
 
 @exercise.step
 def parents_and_child(joint, i):
-    """P(x_1, ..., x_i): the later variables are summed out."""
+    """P(x_0, ..., x_i): the later variables are summed out."""
     later = tuple(range(i + 1, joint.ndim))
     return joint.sum(dim=later) if later else joint
 
@@ -83,7 +83,7 @@ exercise.compare("values", table_cases, points=4)
 exercise.unchanged(table_cases)
 exercise.hint(
     "You do not know what to do with the variables after i.",
-    "Nobody has seen them: sum them out. What is left is a table over x_1, ..., x_i.")
+    "Nobody has seen them: sum them out. What is left is a table over x_0, ..., x_i.")
 exercise.hint(
     "For one state of the parents, your entry and its complement do not add up to 1.",
     "The last axis of that table holds the two values of x_i. Divide the entry for 1 by the sum of both.")

@@ -16,7 +16,7 @@ exercise = Exercise(
 
 @exercise.step
 def up_to_child(joint, child):
-    """P(x_1, ..., child): the later variables are summed out."""
+    """P(x_0, ..., child): the later variables are summed out."""
     later = tuple(range(child + 1, joint.ndim))
     return joint.sum(dim=later) if later else joint                            # sum(dim=()) would add everything
 

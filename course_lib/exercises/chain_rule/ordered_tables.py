@@ -6,7 +6,7 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "ordered_tables", chapter="chain-rule", place=4, title="The chain rule in any order",
-    contract="joint, shape (2,) * n, holds p(x_1, ..., x_n); order lists the variables 0 ... n - 1. Return a list of n tables. Table k "
+    contract="joint, shape (2,) * n, holds p(x_0, ..., x_{n-1}); order lists the variables 0 ... n - 1. Return a list of n tables. Table k "
              "has shape (2,) * k and holds the probability that variable order[k] is 1, given order[0], ..., order[k - 1], one axis each, "
              "in this order.",
     points=["chain-rule", "ordering"], difficulty=3, minutes=20)
@@ -37,7 +37,7 @@ def ordered_tables_reference(joint, order):
     return [conditional(marginal(p, k)) for k in range(len(order))]
 
 
-@exercise.misconception(reordered, "You ignore the order: your tables are those of x_1, x_2, ... in their natural order.")
+@exercise.misconception(reordered, "You ignore the order: your tables are those of x_0, x_1, ... in their natural order.")
 def natural(joint, order):
     return joint
 

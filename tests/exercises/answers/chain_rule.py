@@ -275,12 +275,20 @@ def _(vocabulary, memory):
     count, L = memory // 4, 0
     while count >= vocabulary:
         count, L = count // vocabulary, L + 1
-    return L
+    return [L, memory // 4 // vocabulary]
+
+
+@right("longest_table: a tuple, steps in bytes")
+def _(vocabulary, memory):
+    L = 0
+    while vocabulary ** (L + 1) <= memory // 4:
+        L += 1
+    return L, memory // (4 * vocabulary)
 
 
 @wrong("longest_table: logarithms, rounded down", called="by_logarithms")
 def _(vocabulary, memory):
-    return math.floor(math.log(memory // 4) / math.log(vocabulary)) if memory >= 4 else 0
+    return [math.floor(math.log(memory // 4) / math.log(vocabulary)) if memory >= 4 else 0, memory // 4 // vocabulary]
 
 
 @wrong("longest_table: at least one variable")
@@ -288,13 +296,29 @@ def _(vocabulary, memory):
     L = 1
     while 4 * vocabulary ** (L + 1) <= memory:
         L += 1
-    return L
+    return [L, memory // 4 // vocabulary]
 
 
 @wrong("longest_table: counts the first table that does not fit", called="one_more")
 def _(vocabulary, memory):
     L = 0
     while 4 * vocabulary ** L <= memory:
+        L += 1
+    return [L, memory // 4 // vocabulary]
+
+
+@wrong("longest_table: both as tables", called="exponential")
+def _(vocabulary, memory):
+    L = 0
+    while 4 * vocabulary ** (L + 1) <= memory:
+        L += 1
+    return [L, L]
+
+
+@wrong("longest_table: the first number only")
+def _(vocabulary, memory):
+    L = 0
+    while 4 * vocabulary ** (L + 1) <= memory:
         L += 1
     return L
 
@@ -451,3 +475,57 @@ def _(parents):
             if ready[0] in given:
                 given.remove(ready[0])
     return order
+
+
+@right("two_conditionals: torch.nn.functional.linear and cat")
+def _(parents, alpha, A, b, beta):
+    h = F.linear(parents, A, b).tanh()
+    return torch.cat([(x @ w[1:, None] + w[0]).sigmoid() for x, w in ((parents, alpha), (h, beta))], dim=1)
+
+
+@right("two_conditionals: row by row, tanh by the sigmoid")
+def _(parents, alpha, A, b, beta):
+    rows = []
+    for x in parents:
+        z = torch.stack([(a * x).sum() for a in A]) + b
+        h = 2 * torch.sigmoid(2 * z) - 1
+        rows.append(torch.stack([1 / (1 + torch.exp(-(alpha[0] + (alpha[1:] * x).sum()))), torch.sigmoid(beta[0] + (beta[1:] * h).sum())]))
+    return torch.stack(rows)
+
+
+@right("two_conditionals: a column of ones")
+def _(parents, alpha, A, b, beta):
+    one = torch.ones(len(parents), 1)
+    h = torch.tanh(torch.cat([one, parents], 1) @ torch.cat([b[:, None], A], 1).T)
+    return torch.stack([torch.cat([one, x], 1) @ w for x, w in ((parents, alpha), (h, beta))], dim=1).sigmoid()
+
+
+@wrong("two_conditionals: logits", called="no_sigmoid")
+def _(parents, alpha, A, b, beta):
+    h = torch.tanh(parents @ A.T + b)
+    return torch.stack([alpha[0] + parents @ alpha[1:], beta[0] + h @ beta[1:]], dim=1)
+
+
+@wrong("two_conditionals: one above the other")
+def _(parents, alpha, A, b, beta):
+    h = torch.tanh(parents @ A.T + b)
+    return torch.stack([alpha[0] + parents @ alpha[1:], beta[0] + h @ beta[1:]]).sigmoid()
+
+
+@wrong("two_conditionals: ReLU")
+def _(parents, alpha, A, b, beta):
+    h = torch.relu(parents @ A.T + b)
+    return torch.stack([alpha[0] + parents @ alpha[1:], beta[0] + h @ beta[1:]], dim=1).sigmoid()
+
+
+@wrong("two_conditionals: the logistic weights as inputs of the second layer")
+def _(parents, alpha, A, b, beta):
+    h = torch.tanh(parents @ A.T + b)
+    logit = alpha[0] + parents @ alpha[1:]
+    return torch.stack([logit, logit + beta[0] + h @ beta[1:]], dim=1).sigmoid()
+
+
+@wrong("two_conditionals: without a gradient")
+def _(parents, alpha, A, b, beta):
+    h = torch.tanh(parents @ A.T + b)
+    return torch.stack([alpha[0] + parents @ alpha[1:], beta[0] + h @ beta[1:]], dim=1).sigmoid().detach()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-MEASURED = {"01-chain-rule": ["x_1"], "08-made": ["one"], "11-pixelcnn": [6], "18-positions": [["half speed"]],
+MEASURED = {"01-chain-rule": ["smaller"], "08-made": ["one"], "11-pixelcnn": [6], "18-positions": [["half speed"]],
             "20-training-a-transformer": [[2000, 16_000]], "21-gpt": [94.1], "22-decoding": [18, 243], "24-bert": [["two", "three"]]}
 
 
