@@ -8,8 +8,8 @@ from course_lib.exercises.draws import integer, normal, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "fit_logistic", chapter="linear-models", place=6, title="Logistic regression by hand",
-    contract="x (B, n), approximately standardized; y (B,), labels -1 and 1; penalty > 0, a number. p(y | x) = sigma(y (alpha_0 + x alpha)). "
+    "fit_logistic", chapter="linear-models", place=8, title="Logistic regression by hand",
+    contract="x (B, n), approximately standardized; y (B,), labels -1 and 1; penalty >= 0.1, a number. p(y | x) = sigma(y (alpha_0 + x alpha)). "
              "The objective is the mean of -ln p(y_i | x_i) plus penalty / 2 times the sum of alpha_j^2, j >= 1; alpha_0 is not penalized. "
              "Return alpha, (n + 1,), that minimizes it, alpha_0 first, within 2e-3.",
     points=["logistic-regression"], difficulty=3, minutes=25, kind="train")

@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer, normal, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "momentum_step", chapter="linear-models", place=4, title="A step of SGD with momentum",
+    "momentum_step", chapter="linear-models", place=6, title="A step of SGD with momentum",
     contract="theta, g and v have the same shape; rate > 0, 0 <= mu < 1 and decay >= 0 are numbers. The gradient of the objective is g + "
              "decay theta. v becomes mu v plus this gradient, and theta moves by -rate times the new v. Return (theta, v) after the step. "
              "The arguments are left as they were.",

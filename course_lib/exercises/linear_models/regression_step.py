@@ -7,10 +7,10 @@ from course_lib.exercises.draws import integer, normal, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "regression_step", chapter="linear-models", place=1, title="A regression to repair",
+    "regression_step", chapter="linear-models", place=4, title="A regression to repair",
     contract="x (B, D); y (B,); beta (D, 1); rate, a number. The model is yhat = x beta, linear, the loss the mean "
              "over the rows of (y - yhat)^2. Return (loss, new): the loss at beta, a tensor of shape (), and beta "
-             "after one step of gradient descent, (D, 1). The caller's beta is left as it was.",
+             "after one step of gradient descent, (D, 1). x is used as it is, with or without a column of ones. The caller's beta is left as it was.",
     points=["linear-regression", "computational-graph"], difficulty=2, minutes=20, kind="find")
 
 

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "ridge_solution", chapter="linear-models", place=7, title="The normal equation with weight decay",
+    "ridge_solution", chapter="linear-models", place=5, title="The normal equation with weight decay",
     contract="X (B, D), its first column is all ones; y (B,); decay > 0, a number. The objective is the mean over the rows of (y - X beta)^2 "
              "plus decay / 2 times the sum of beta_j^2, j >= 1; beta_0 is not penalized. Return beta, (D,), that minimizes it. D may be larger "
              "than B.",

@@ -9,10 +9,10 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "stopping_epoch", chapter="linear-models", place=3, title="Early stopping with a limit",
+    "stopping_epoch", chapter="linear-models", place=2, title="Early stopping with a limit",
     contract="losses (E,), the validation losses after epochs 1 to E if training is not stopped; E, the limit of epochs; patience >= 1, a whole "
              "number. Training ends after the first epoch that is the patience-th in succession without a new minimum, and after E epochs at the "
-             "latest. A loss equal to the minimum is not a new minimum, and losses may be negative. Return (best, trained), whole numbers: the "
+             "latest. A loss equal to the minimum is not a new minimum, and losses are finite and may be negative. Return (best, trained), whole numbers: the "
              "epoch whose parameters are kept, and the number of epochs trained.",
     points=["linear-regression"], difficulty=2, minutes=15)
 

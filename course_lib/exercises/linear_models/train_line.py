@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "train_line", chapter="linear-models", place=2, title="A loop with three faults",
+    "train_line", chapter="linear-models", place=3, title="A loop with three faults",
     contract="x (B,) and y (B,); rate, a number; epochs and batch, whole numbers. The line b + w x starts at b = w = "
              "0. An epoch goes through the rows in their order, `batch` at a time, the last and shorter batch "
              "included; for each batch one step of gradient descent on the mean of its squared differences. Return "

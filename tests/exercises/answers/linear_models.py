@@ -7,6 +7,52 @@ import torch.nn.functional as F
 from tests.exercises.answers.register import right, wrong
 
 
+@right("standardized: columns one by one")
+def _(train, test):
+    a, b = train.clone(), test.clone()
+    for k in range(train.shape[1]):
+        mean = train[:, k].sum() / len(train)
+        deviation = ((train[:, k] - mean) ** 2).mean() ** 0.5
+        a[:, k], b[:, k] = train[:, k] - mean, test[:, k] - mean
+        if deviation > 0:
+            a[:, k], b[:, k] = a[:, k] / deviation, b[:, k] / deviation
+    return a, b
+
+
+@right("standardized: by the scaler of scikit-learn")
+def _(train, test):
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(train.numpy())
+    return tuple(torch.tensor(scaler.transform(rows.numpy()), dtype=torch.float32) for rows in (train, test))
+
+
+@wrong("standardized: a scaler is fitted to each set", called="each_its_own")
+def _(train, test):
+    return tuple((rows - rows.mean(dim=0)) / torch.where(rows.std(dim=0, correction=0) == 0, 1.0, rows.std(dim=0, correction=0))
+                 for rows in (train, test))
+
+
+@wrong("standardized: statistics of all rows", called="pooled")
+def _(train, test):
+    rows = torch.cat([train, test])
+    mean, deviation = rows.mean(dim=0), rows.std(dim=0, correction=0)
+    return (train - mean) / deviation, (test - mean) / deviation
+
+
+@wrong("standardized: a small number is added to the deviation")
+def _(train, test):
+    mean, deviation = train.mean(dim=0), train.std(dim=0, correction=0)
+    return (train - mean) / (deviation + 1e-8), (test - mean) / (deviation + 1e-8)
+
+
+@wrong("standardized: in place")
+def _(train, test):
+    mean, deviation = train.mean(dim=0), train.std(dim=0, correction=0)
+    deviation[deviation == 0] = 1
+    return train.sub_(mean).div_(deviation), test.sub_(mean).div_(deviation)
+
+
 @right("regression_step: by the formula")
 def _(x, y, beta, rate):
     off = x @ beta - y[:, None]
