@@ -46,6 +46,7 @@ from course_lib.words.word2vec import train
 
 NAME, KEPT, WIDTH, MIN_COUNT = "english-words", 10_000, 100, 5
 SKIP_GRAM = {"epochs": 10, "window": 5, "negatives": 5, "batch_size": 16384, "lr": 0.005, "threshold": 0.0005}
+REPEATS = 1000                  # bootstrap samples of an interval
 LABELS, DRAWS, PENALTIES = (50, 100, 300, 1000, None), 10, (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 SMALL = {"sentences": 8000, "width": 24, "window": 3}               # chapter word-vectors's small world
 GLOVE = {"maximum": (100.0, 50.0, 10.0), "lr": (0.3, 0.2, 0.1, 0.05, 0.02), "updates": (25, 50, 100, 200, 400, 600)}
@@ -85,9 +86,9 @@ def halves() -> tuple[list, list]:
     return every[::2], every[1::2]
 
 
-def bootstrap(statistic: Callable[[list], float], items: list, repeats: int = 1000) -> list[float]:
+def bootstrap(statistic: Callable[[list], float], items: list) -> list[float]:
     rng = np.random.default_rng(0)
-    found = [statistic([items[i] for i in rng.integers(len(items), size=len(items))]) for _ in range(repeats)]
+    found = [statistic([items[i] for i in rng.integers(len(items), size=len(items))]) for _ in range(REPEATS)]
     return [round(float(end), 3) for end in np.percentile(found, (2.5, 97.5))]
 
 

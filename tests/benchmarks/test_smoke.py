@@ -40,7 +40,7 @@ LONG = ("objectives-stories", "masks-stories", "noises-stories", "conditional-st
 PENALTIES, FEW = (1.0,), (20, 40)
 TUNING = {"batch_size": 8, "progress": False}
 SCRIPTS: dict[str, dict[str, Any]] = {
-    "word_vectors": {"KEPT": 30, "WIDTH": 6, "MIN_COUNT": 1, "LABELS": (30, None), "DRAWS": 2, "PENALTIES": PENALTIES,
+    "word_vectors": {"KEPT": 30, "REPEATS": 20, "WIDTH": 6, "MIN_COUNT": 1, "LABELS": (30, None), "DRAWS": 2, "PENALTIES": PENALTIES,
                      "SKIP_GRAM": {"epochs": 1, "window": 2, "negatives": 2, "batch_size": 512, "lr": 0.005, "threshold": 0.01},
                      "SMALL": {"sentences": 300, "width": 6, "window": 3},
                      "GLOVE": {"maximum": (100.0,), "lr": (0.1,), "updates": (1, 2)}},
