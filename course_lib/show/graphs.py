@@ -14,8 +14,8 @@ MOST = 40                                                            # maximum n
 def graph(result: Value) -> Figure:
     """Draw the computation graph of a value, from left to right, with values in blue and gradients in orange.
 
-    A box is a value with its label or operation; a number without a box is a constant. Returns a Matplotlib figure. Raises
-    ValueError if the graph has more than 40 boxes and constants.
+    A box is a value with its label, or without one its operation; a number without a box is a constant. Returns a
+    Matplotlib figure. Raises ValueError if the graph has more than 40 boxes and constants.
     """
     nodes = ordered(result)
     if len(nodes) > MOST:
@@ -36,7 +36,7 @@ def graph(result: Value) -> Figure:
             continue
         ax.add_patch(plt.Rectangle((x - 0.36, y - 0.4), 0.72, 0.8, facecolor="white", edgecolor=INK, zorder=2,
                                    linewidth=1.6 if value is result else 0.9))
-        name = " = ".join(filter(None, (value.label, value.operation)))
+        name = value.label or value.operation
         ax.text(x, y + 0.24, name, ha="center", va="center", fontsize=9, color=INK, zorder=3)
         ax.text(x, y - 0.02, f"{value.data:.4g}", ha="center", va="center", fontsize=9, color=SECOND, zorder=3)
         ax.text(x, y - 0.26, "–" if value.grad is None else f"{value.grad:.4g}", ha="center", va="center", fontsize=9,

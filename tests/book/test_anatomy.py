@@ -9,7 +9,6 @@ from book._tools.chapters import ROOT, chapters
 REWRITTEN = ["chain-rule", "linear-models", "backpropagation", "fvsbn", "counting-text"]
 HEAD = ("**Objectives.**", "**Slides**", "**Prerequisites**", "**Time**")
 SECTIONS = ("Common mistakes", "Check yourself", "Exercises", "Summary", "Sources")
-LONGER = {"backpropagation": 111}                                   # folded lines of a chapter that is still to be shortened
 WORDS, LINES, FOLDED, MINUTES, EXERCISES, DEEPER = 4000, 200, 80, 90, 4, 1500
 
 
@@ -42,7 +41,7 @@ def faults(slug):
     if not re.search(r"\]\(https?://", section(text, "Sources")):
         found.append("no source has an address")
     for what, value, limit in (("words", amount.words, WORDS), ("visible lines of code", amount.lines, LINES),
-                               ("folded lines of code", folded_lines(path), LONGER.get(slug, FOLDED)), ("minutes", amount.minutes, MINUTES)):
+                               ("folded lines of code", folded_lines(path), FOLDED), ("minutes", amount.minutes, MINUTES)):
         if value > limit:
             found.append(f"{value} {what}; expected at most {limit}")
     tasks = reading_time.tasks(ROOT / "exercises" / path.name)

@@ -9,8 +9,8 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "activation_derivatives", chapter="backpropagation", place=1, title="Derivatives of activation functions",
     contract="z (B,). Return (3, B): the derivatives at z of the sigmoid, of tanh and of ReLU, in this order. At 0, where ReLU has no "
-             "derivative, use 0. All must be finite for every finite z.",
-    points=["activations"], difficulty=1, minutes=15)
+             "derivative, use 0. All must be finite for every finite z. Automatic differentiation of torch is not allowed.",
+    points=["activations"], difficulty=1, minutes=15, forbid=("torch.autograd.grad", "torch.Tensor.backward"))
 
 
 @exercise.step

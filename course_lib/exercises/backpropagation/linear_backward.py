@@ -7,8 +7,8 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "linear_backward", chapter="backpropagation", place=2, title="The backward pass of a linear layer",
     contract="x (B, T, n), W (m, n), b (m,), and G (B, T, m), the gradient of a loss with respect to y = x @ W.T + b. Return the "
-             "gradients with respect to x, W and b, in this order, with the shapes of x, W and b.",
-    points=["computational-graph"], difficulty=2, minutes=20)
+             "gradients with respect to x, W and b, in this order, with the shapes of x, W and b. Automatic differentiation of torch is not allowed.",
+    points=["computational-graph"], difficulty=2, minutes=20, forbid=("torch.autograd.grad", "torch.Tensor.backward"))
 
 
 @exercise.step

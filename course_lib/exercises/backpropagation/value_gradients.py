@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "value_gradients", chapter="backpropagation", place=3, title="Write Value",
+    "value_gradients", chapter="backpropagation", place=3, title="Backpropagation through a program",
     contract="inputs (n,) are values 0 ... n - 1. Row r of program (m, 3), integers, is (operation, i, j) and computes value n + r: operation 0 "
              "is value i plus value j, 1 their product, 2 tanh of value i, 3 ReLU of value i (2 and 3 ignore j). The rows are in any order, so "
              "i and j may belong to later rows; there are no cycles. result is the number of a computed value. Return (1 + n,): this value, "

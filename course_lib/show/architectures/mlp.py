@@ -13,7 +13,8 @@ def draw() -> Canvas:
                "From top to bottom: two inputs x_1 and x_2; three hidden units h_1, h_2 and h_3, each of which reads both "
                "inputs, adds its bias and applies the activation f; the logit z, which reads the three hidden units; and "
                "p = sigma(z), the probability of class 1. The six lines into the hidden layer are the entries of the "
-               "matrix A, the three lines out of it the entries of alpha. Without f the two layers of lines would be one.")
+               "matrix A, the three lines out of it the entries of alpha. Without f both layers together would be a single "
+               "linear layer.")
     inputs = [c.unit(x, 50, f"$x_{i + 1}$", 18) for i, x in enumerate((72, 142))]
     hidden = [c.unit(x, 180, f"$h_{i + 1}$", 18, learned=True) for i, x in enumerate((37, 107, 177))]
     logit = c.unit(107, 310, "$z$", 18, learned=True)

@@ -26,12 +26,6 @@ def sort(inputs, program, result):
     return torch.tensor(steps)
 
 
-@right("activation_derivatives: by autograd")
-def _(z):
-    at = z.clone().requires_grad_()
-    return torch.stack([torch.autograd.grad(f(at).sum(), at)[0] for f in (torch.sigmoid, torch.tanh, torch.relu)])
-
-
 @right("activation_derivatives: tanh from the sigmoid, ReLU by where")
 def _(z):
     def slope(v):
@@ -235,12 +229,6 @@ def _(x, weights, biases, G):
     return of_weights + of_biases
 
 
-@right("linear_backward: by autograd")
-def _(x, W, b, G):
-    leaves = [part.clone().requires_grad_() for part in (x, W, b)]
-    return torch.autograd.grad(leaves[0] @ leaves[1].T + leaves[2], leaves, G)
-
-
 @right("linear_backward: by einsum")
 def _(x, W, b, G):
     return [torch.einsum("itj,jk->itk", G, W), torch.einsum("itj,itk->jk", G, x), torch.einsum("itj->j", G)]
@@ -299,3 +287,75 @@ def _(x, y, new_x):
         F.binary_cross_entropy_with_logits(model(x)[:, 0], y).backward()
         optimizer.step()
     return model(new_x)[:, 0].detach()
+
+
+@right("collapse_layers: by the outputs for the unit vectors and for 0")
+def _(weights, biases):
+    def output(x):
+        for W, b in zip(weights, biases):
+            x = x @ W.T + b
+        return x
+
+    n = weights[0].shape[1]
+    b = output(torch.zeros(n))
+    return (output(torch.eye(n)) - b).T, b
+
+
+@right("collapse_layers: from the last layer to the first")
+def _(weights, biases):
+    W, b = weights[-1], biases[-1]
+    for before, bias in zip(weights[-2::-1], biases[-2::-1]):
+        W, b = W @ before, b + W @ bias
+    return [W, b]
+
+
+@wrong("collapse_layers: the last bias left out of more than one layer")
+def _(weights, biases):
+    W, b = weights[0], biases[0]
+    for k in range(1, len(weights)):
+        W, b = weights[k] @ W, weights[k] @ b + (biases[k] if k < len(weights) - 1 else 0)
+    return W, b
+
+
+@wrong("collapse_layers: the transposed weight")
+def _(weights, biases):
+    W, b = weights[0], biases[0]
+    for W_next, b_next in zip(weights[1:], biases[1:]):
+        W, b = W_next @ W, W_next @ b + b_next
+    return W.T, b
+
+
+@right("relu_interpolation: by a system of equations")
+def _(t, g):
+    beyond = torch.stack([t.min() - 1, t.max() + 1])
+    x = torch.cat([t, beyond[1:]]).double()
+    design = torch.cat([torch.ones(len(x), 1), torch.relu(x[:, None] - t.double())], dim=1).double()
+    return torch.linalg.solve(design, torch.cat([g, g[t.argmax()][None]]).double()).to(g.dtype)
+
+
+@right("relu_interpolation: point by point, in a dictionary")
+def _(t, g):
+    points = sorted(zip(t.tolist(), g.tolist()))
+    alpha, slope = {}, 0.0
+    for k, (left, value) in enumerate(points):
+        following = (points[k + 1][1] - value) / (points[k + 1][0] - left) if k + 1 < len(points) else 0.0
+        alpha[left], slope = following - slope, following
+    return torch.tensor([points[0][1], *(alpha[left] for left in t.tolist())])
+
+
+@wrong("relu_interpolation: the last unit left at 0", called="not_constant")
+def _(t, g):
+    order = t.argsort()
+    s = g[order].diff() / t[order].diff()
+    alpha = torch.zeros_like(t)
+    alpha[order[:-1]] = torch.cat([s[:1], s.diff()])
+    return torch.cat([g[order[:1]], alpha])
+
+
+@wrong("relu_interpolation: sorted by the values")
+def _(t, g):
+    order = g.argsort()
+    s = g[order].diff() / t[order].diff()
+    alpha = torch.zeros_like(t)
+    alpha[order] = torch.cat([s[:1], s.diff(), -s[-1:]])
+    return torch.cat([g[order[:1]], alpha])

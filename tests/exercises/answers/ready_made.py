@@ -142,3 +142,15 @@ def by_torchs_step() -> Callable:
 
 
 ready_made("OwnRecurrent: torch's step of an LSTM")(by_torchs_step())
+
+
+@ready_made("activation_derivatives: by autograd")
+def _(z):
+    at = z.clone().requires_grad_()
+    return torch.stack([torch.autograd.grad(f(at).sum(), at)[0] for f in (torch.sigmoid, torch.tanh, torch.relu)])
+
+
+@ready_made("linear_backward: by autograd")
+def _(x, W, b, G):
+    leaves = [part.clone().requires_grad_() for part in (x, W, b)]
+    return torch.autograd.grad(leaves[0] @ leaves[1].T + leaves[2], leaves, G)
