@@ -24,8 +24,8 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
     one_to_one  whether f is a permutation
     """
     if num < 1 or symbols < 2 or pairs < 1:
-        raise ValueError(f"num is {num}, symbols is {symbols} and pairs is {pairs}; expected at "
-                         "least 1, 2 and 1")
+        raise ValueError(f"num is {num}, symbols is {symbols} and pairs is {pairs}; "
+                         "expected at least 1, 2 and 1")
     if one_to_one:
         maps = torch.rand(num, symbols, generator=generator).argsort(dim=1)      # (B, N)
     else:

@@ -15,8 +15,9 @@ from course_lib.transformer import GPT
 
 
 class AnswerLoss(nn.Module):
-    r"""Cross-entropy of the answers given their questions, $-\frac{1}{|A|} \sum_{t \in A} \ln
-    p(x_t \mid x_{<t})$, where A is the set of positions of answer tokens.
+    r"""Cross-entropy of the answers given their questions,
+    $-\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_{<t})$, where A is the set of positions
+    of answer tokens.
 
     model  GPT, which is trained in place by passing the `AnswerLoss` to `fit`
 

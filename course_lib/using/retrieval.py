@@ -106,8 +106,8 @@ class BM25(Index):
     def __init__(self, documents: Sequence[Words], k1: float | int = 1.2,
                  b: float | int = 0.75):
         if k1 < 0 or not 0 <= b <= 1:
-            raise ValueError(f"k1 is {k1} and b is {b}; expected k1 of 0 or more, and b from "
-                             "0 to 1")
+            raise ValueError(f"k1 is {k1} and b is {b}; expected k1 of 0 or more, and b "
+                             "from 0 to 1")
         self.vocabulary, counts = counted(documents)
         self.num_documents = N = len(counts)
         df = (counts > 0).sum(dim=0)                                 # (V,)

@@ -98,8 +98,8 @@ class WindowCloze(Cloze):
                  pooled: bool = False):
         super().__init__(vocab_size, width, radius=radius, hidden=hidden, pooled=pooled)
         if radius < 1 or hidden < 1:
-            raise ValueError(f"radius is {radius} and hidden is {hidden}; expected at least 1 "
-                             "of each")
+            raise ValueError(f"radius is {radius} and hidden is {hidden}; expected at "
+                             "least 1 of each")
         self.radius, self.pooled = radius, pooled
         self.H = nn.Linear(width if pooled else 2 * radius * width, hidden)
         self.U = nn.Linear(hidden, vocab_size)
