@@ -41,7 +41,7 @@ lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888] [LA
 address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [REF=v1.0]
 	@$(VENV) book/_tools/address.py $(if $(URL),"$(URL)" --ref "$(REF)")
 
-test:   ## the library, the notebooks, the exercises and the built book: about 13 minutes on two cores
+test:   ## the library, the notebooks, the exercises and the built book: about 10 minutes on two cores
 	@$(MAKE) --no-print-directory -j 2 venv book
 	@$(PYTEST) $(NBVAL) -m "not thorough" $(NOTEBOOKS) tests
 
