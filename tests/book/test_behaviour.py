@@ -78,8 +78,8 @@ def test_arrow_keys_lead_to_pages(visit):
         assert page.title() == title                          # a control keeps its keys
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press("ArrowRight")
-        page.wait_for_function("before => document.title !== before", arg=title)
-        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("before => document.title !== before && document.readyState === 'complete'", arg=title)
+        page.keyboard.press("ArrowLeft")                          # the page answers keys once it is loaded
         page.wait_for_function("before => document.title === before", arg=title)
 
 

@@ -151,7 +151,9 @@ class ValidOrder(Compare):
             return "fits" if fits(parents, order) else "reversed" if fits(parents, order[::-1]) else list(order)
 
         parents, pair = record.args[0], (record.outcome.value, outcome.value)
-        if record.expected is None or any(shape_fault(order, record.expected) or not is_permutation(order, len(parents)) for order in pair):
+        if record.expected is None:                          # any list is the same mistake
+            return outcome.kind == record.outcome.kind and (pair[0] is None) == (pair[1] is None)
+        if any(shape_fault(order, record.expected) or not is_permutation(order, len(parents)) for order in pair):
             return super().alike(record, outcome)
         return kind(pair[0]) == kind(pair[1])
 

@@ -101,7 +101,7 @@ def not_discounted(counts, D):
     reserved,
     "You add the shorter history with weight D / c(v). Each of the N(v) different tokens after v lost D, so the weight is D N(v) / c(v).")
 def discount_once(counts, D):
-    return torch.full((len(counts),), D, dtype=counts.dtype)
+    return D * (counts.sum(dim=1) > 0)
 
 
 @exercise.misconception(
