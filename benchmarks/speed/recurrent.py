@@ -137,7 +137,40 @@ def drawing() -> Comparison:
         calls, fast="course_lib", slow="full passes")
 
 
+def sampling(kind: str):
+    """200 characters sampled from a language model, beside torch's layer in a loop with `multinomial`."""
+    def comparison() -> Comparison:
+        torch.manual_seed(0)
+        ours = RecurrentLM(65, HIDDEN, kind.lower(), embedding=64, bos_id=0).eval()
+        theirs = getattr(nn, kind)(64, HIDDEN, batch_first=True)
+        generator = torch.Generator()
+
+        def fast() -> torch.Tensor:
+            return ours.sample(8, length=200, generator=generator.manual_seed(0))
+
+        @torch.no_grad()
+        def slow() -> torch.Tensor:
+            generator.manual_seed(0)
+            token, state, tokens = torch.zeros(8, 1, dtype=torch.long), None, []
+            for _ in range(200):
+                h, state = theirs(ours.tokens(token), state)
+                token = torch.multinomial(ours.head(h[:, 0]).softmax(-1), 1, generator=generator)
+                tokens.append(token)
+            return torch.cat(tokens, dim=1)
+
+        if fast().shape != slow().shape:
+            raise AssertionError("the two sample texts of different sizes")
+        return Comparison(
+            f"{kind}, {HIDDEN} hidden: sampling 8 texts of 200 characters",
+            f"The same sizes, with weights of their own. The loop calls `torch.nn.{kind}` for each character and samples with "
+            "`torch.multinomial`.",
+            {"course_lib": fast, f"torch.nn.{kind} in a loop": slow}, fast="course_lib", slow=f"torch.nn.{kind} in a loop")
+
+    return comparison
+
+
 COMPARISONS = {"speed-rnn-step": cell_step("RNN"), "speed-lstm-step": cell_step("LSTM"),
                "speed-gru-step": cell_step("GRU"),
                "speed-text-convolution": text_convolution, "speed-recurrent-reading": reading,
-               "speed-recurrent-drawing": drawing}
+               "speed-recurrent-drawing": drawing,
+               "speed-rnn-sampling": sampling("RNN"), "speed-gru-sampling": sampling("GRU")}

@@ -13,9 +13,16 @@ from benchmarks import store
 from benchmarks.speed import __main__ as bench
 from benchmarks.speed import gpu
 from benchmarks.speed.comparisons import COMPARISONS
+from course_lib.data.download import course_data
 from tests.conftest import ROOT
 
-FLOWS = () if importlib.util.find_spec("zuko") and importlib.util.find_spec("nflows") else ("speed-made-step",)
+NEEDED = {"speed-made-step": ("zuko", "nflows"), "speed-skip-gram": ("gensim",), "speed-cbow": ("gensim",)}
+ON_DATA = ("speed-byte-pairs-fit", "speed-byte-pairs-encode", "speed-skip-gram", "speed-cbow")
+
+
+def is_measurable(name: str) -> bool:
+    """Whether the peers of a comparison are installed, and its data are at hand."""
+    return all(map(importlib.util.find_spec, NEEDED.get(name, ()))) and (name not in ON_DATA or course_data() is not None)
 
 
 @pytest.mark.thorough
@@ -25,7 +32,7 @@ def test_comparisons_are_measured_and_recorded(tmp_path, monkeypatch, capsys):
     assert bench.main(["speed-nade-step", "--rounds", "2", "--results", str(tmp_path)]) == 0
     monkeypatch.setattr(bench, "interleaved", lambda contenders, rounds: {name: [1.0] * rounds for name in contenders})
     monkeypatch.setattr(bench, "extra_memory", lambda call: 0.0)
-    names = [name for name in COMPARISONS if name not in (*FLOWS, "speed-nade-step")]
+    names = [name for name in COMPARISONS if is_measurable(name) and name != "speed-nade-step"]
     assert bench.main([*names, "--rounds", "2", "--results", str(tmp_path)]) == 0
     said, made, records = capsys.readouterr().out, store.read(tmp_path), store.read()
     assert set(made) | {name for name in names if f"{name}: skipped, PEERS is None" in said} == {*names, "speed-nade-step"}
