@@ -19,6 +19,7 @@ from itertools import permutations
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor
@@ -168,8 +169,8 @@ def matched(models: Sequence[Transformer], pairs: Sequence[Pair]) -> dict[str, o
 
 def right_of_all(model: Transformer, pairs: Sequence[Pair], many: int = 32) -> list[int]:
     """`right` for every subset of heads, in the order of `setting`; the model gets `many` subsets at a time."""
-    sources, wanted, found = to_ids(pairs)[0], [" ".join(pair.target) for pair in pairs], []
-    words = vocabularies()[1]
+    sources, targets = to_ids(pairs)
+    wanted, found = F.pad(targets, (0, LONGEST - targets.shape[1])), []                    # (B, LONGEST)
     for first in range(0, 1 << len(HEADS), many):
         choices = torch.arange(first, first + many)
         kept = ~(choices[:, None] >> torch.arange(len(HEADS)) & 1).bool().repeat_interleave(len(pairs), dim=0)
@@ -178,8 +179,10 @@ def right_of_all(model: Transformer, pairs: Sequence[Pair], many: int = 32) -> l
                 stack.callback(layer.out.register_forward_pre_hook(lambda _, arguments, mine=mine: (
                     (arguments[0].unflatten(2, (3, -1)) * mine[:, None, :, None]).flatten(2),)).remove)
             said = greedy(model, length=LONGEST, context=sources.repeat(many, 1), eos_id=2).tokens
-        texts = [to_text(row, words) for row in said]
-        found += [sum(a == b for a, b in zip(texts[k * len(pairs):(k + 1) * len(pairs)], wanted)) for k in range(many)]
+        said = F.pad(said, (0, LONGEST - said.shape[1]))
+        ended = (said == 2).cumsum(dim=1) - (said == 2).int() > 0                         # after the end token
+        equal = said.masked_fill(ended, 0) == wanted.repeat(many, 1)
+        found += equal.all(dim=1).view(many, -1).sum(dim=1).tolist()
     return found
 
 

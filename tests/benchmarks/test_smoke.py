@@ -75,6 +75,7 @@ def tiny(tmp_path_factory):
                 patch.setattr(module, "load_data", made_up.load_data)
         patch.setattr(data, "load_data", made_up.load_data)
         patch.setattr(word_texts, "path", paths.__getitem__)
+        patch.setattr(importlib.import_module("course_lib.words.lsa"), "DENSE", 300)      # the full SVD of 4,000 pieces takes 19 s
         clothes = importlib.import_module("benchmarks.reproduce.clothes")
         patch.setattr(clothes, "fetch", lambda *_: None)
         patch.setattr(clothes, "read_idx", lambda _: np.random.default_rng(0).integers(256, size=(90, 28, 28), dtype=np.uint8))
