@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+LONGEST = ("pairs", "tests/benchmarks/test_smoke.py", "tests/benchmarks/test_weights.py", "tests/grading/sandbox/test_ordinary_user.py")
 
 from tests.support import isolated  # noqa: E402
 
@@ -40,6 +41,7 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; this machine has none"))
         if item.get_closest_marker("data") and not data:
             item.add_marker(pytest.mark.skip(reason="needs the real data: COURSE_DATA names no folder"))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group").args[0] not in LONGEST)   # so that no worker ends with them
 
 
 @pytest.hookimpl(tryfirst=True)

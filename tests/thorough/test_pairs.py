@@ -10,11 +10,19 @@ from course_lib.grading import EXERCISES
 from course_lib.grading.checks import Compare
 from course_lib.grading.protocol.calls import same
 from tests.exercises.known import Answer
+from tests.support.reference_cache import compared_with_once
 
 pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("pairs")]
 IDS = [exercise.id for exercise in EXERCISES.values() if not exercise.trains]
 SHARE = 0.7
 Pair = tuple[str, str]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once():
+    """What answers are compared with is computed once."""
+    with compared_with_once():
+        yield
 
 
 @cache
