@@ -115,6 +115,43 @@ function render({ model, el }) {
       share: h("td", { "data-right": k }), full: h("td", {}) };
   });
 
+  /* the words that a cross-attention head attends to, for each word that is written */
+  const attended = h("div", { className: "cl-tr-strip" }), plainly = h("p", { className: "cl-tr-plain" });
+  const chosen = h("div", { className: "cl-tr-strip", role: "group", lang: "it" });
+  let strip = {};
+  const largest = row => row.indexOf(Math.max(...row));
+  function attention(s, found) {
+    const now = found.now[s.network], n = /^cross\.\d\./.test(s.shown) ? +s.shown.split(".")[1] : 2;
+    const weights = now.values[`cross.${n}.weights`], source = s.sentence.split(" "), said = words(now.written);
+    const parts = compared(words(found.full[s.network].written), said);
+    if (!same(strip.of, [n, parts])) {
+      const nodes = said.map((w, t) => button(w, () =>
+        set({ shown: `cross.${n}.weights`, place: [t, largest(strip.weights[t])] }), { "data-written": t }));
+      let t = 0;
+      chosen.replaceChildren(...parts.map(([w, fresh]) => {
+        if (w === null) return h("u", { className: "cl-tr-gap" }, h("span", { className: "cl-unseen" }, "(missing)"));
+        nodes[t].classList.toggle("cl-tr-fresh", fresh);
+        return nodes[t++];
+      }));
+      strip = { of: [n, parts], nodes, stop: oneStop([nodes]) };
+    }
+    strip.weights = weights;
+    const i = Math.min(s.place[0], said.length - 1), row = weights[i], most = largest(row);
+    const percent = v => `${Math.round(100 * v)}\u00a0%`;
+    strip.nodes.forEach((node, t) => node.setAttribute("aria-pressed", String(t === i)));
+    if (strip.nodes.length && !chosen.contains(document.activeElement)) strip.stop(strip.nodes[i]);
+    chosen.setAttribute("aria-label", "Italian words that the network writes; choose one");
+    attended.replaceChildren(...source.map((w, k) => {
+      const node = h("span", { className: "cl-tr-chip", "data-weight": row[k] }, h("span", {}, w), h("b", {}, percent(row[k])));
+      node.style.setProperty("--p", `${(40 * row[k]).toFixed(0)}%`);
+      return node;
+    }));
+    plainly.textContent = !said.length ? "" : `Before the network writes “${said[i]}”, cross-attention head ${n + 1} attends to the English words; `
+      + `“${source[most]}” has the largest weight, ${percent(row[most])}. ` + (isOff(s, ["cross", n])
+        ? "The head is switched off, so its result is not used." : "The head passes on the average of these words’ vectors, with these weights.")
+      + ` With these heads the network translates ${right(s.network, s.off)} of ${all} test sentences correctly.`;
+  }
+
   /* the boxes */
   const boxes = [];
   const box = (key, label, kind = "") => {
@@ -133,7 +170,7 @@ function render({ model, el }) {
     });
     return { part, n, input, share: h("span", { className: "cl-tr-without" }) };
   });
-  const attention = (part, label) => h("div", { className: "cl-tr-part", role: "group", "aria-label": label },
+  const layer = (part, label) => h("div", { className: "cl-tr-part", role: "group", "aria-label": label },
     h("span", { className: "cl-tr-name" }, label), box(`${part}.normed`, "norm", "cl-tr-thin"),
     h("div", { className: "cl-tr-heads" }, ...switches.filter(one => one.part === part).map(({ n, input, share }) =>
       h("div", {}, box(`${part}.${n}.weights`, `head ${n + 1}`, "cl-tr-head"), h("label", {}, input, share)))),
@@ -146,10 +183,10 @@ function render({ model, el }) {
   const stream = (key, label) => box(key, label, "cl-tr-stream");
   const english = h("p", { className: "cl-tr-words" }), given = h("p", { className: "cl-tr-words", lang: "it" });
   const lanes = [
-    lane("Encoder", english, stream("encoder.x", "x"), attention("encoder", "self-attention"),
+    lane("Encoder", english, stream("encoder.x", "x"), layer("encoder", "self-attention"),
       stream("encoder.sum", "+ u"), network("ffn1"), stream("ffn1.sum", "+ z"), box("encoder.m", "m", "cl-tr-end")),
-    lane("Decoder", given, stream("decoder.x", "h"), attention("decoder", "self-attention, causal"),
-      stream("decoder.sum", "+ u"), attention("cross", "cross-attention, reads m too"), stream("cross.sum", "+ w"),
+    lane("Decoder", given, stream("decoder.x", "h"), layer("decoder", "self-attention, causal"),
+      stream("decoder.sum", "+ u"), layer("cross", "cross-attention, reads m too"), stream("cross.sum", "+ w"),
       network("ffn2"), stream("ffn2.sum", "+ z"),
       h("div", { className: "cl-tr-row" }, box("decoder.last", "norm", "cl-tr-thin"),
         box("decoder.logits", "logits", "cl-tr-thin"), box("decoder.p", "softmax", "cl-tr-thin")))];
@@ -267,6 +304,7 @@ function render({ model, el }) {
       input.setAttribute("aria-label",
         `${called([part, n])} is on; without it alone ${left} of ${all} sentences are right`);
     });
+    attention(s, found);
     opened(s, found);
     return { s, found };
   }
@@ -279,16 +317,17 @@ function render({ model, el }) {
     h("div", { className: "cl-tr-sentence", role: "group", "aria-label": "English sentence, word by word" },
       h("b", {}, "English"), the[0], fields.adjective, fields.subject, fields.denied, fields.verb, the[1],
       fields.adjective2, fields.object),
-    scrollable("What the two networks write", h("table", { className: "cl-tr-said" }, h("thead", {}, h("tr", {},
-      ...["network", "Italian, with these heads", "right now", "all heads on"].map(t => h("th", { scope: "col" }, t)))),
-    h("tbody", {}, ...rows.map(({ label, said, share, full }) => h("tr", {}, h("th", { scope: "row" }, label),
-      said, share, full))))),
+    h("div", { className: "cl-tr-look" }, h("span", {}, "attention weights"), attended, h("span", {}, "Italian"), chosen, plainly),
     h("div", { className: "cl-buttons cl-tr-buttons" }, button("all heads on", () => set({ off: [] })),
       button("all cross heads off", () => set({ off: cross })),
       h("span", {}, `Beside a switch: how many of ${all} sentences are right without this head alone.`)),
     h("div", { className: "cl-tr-cols" }, ...lanes,
       h("div", { className: "cl-tr-detail", role: "group", "aria-label": "The open box" }, title,
         h("p", { className: "cl-tr-what" }, equation, shape), steps, art, tokens, grid, sums, note)),
+    scrollable("What the two networks write", h("table", { className: "cl-tr-said" }, h("thead", {}, h("tr", {},
+      ...["network", "Italian, with these heads", "right now", "all heads on"].map(t => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, ...rows.map(({ label, said, share, full }) => h("tr", {}, h("th", { scope: "row" }, label),
+      said, share, full))))),
     h("p", { className: "cl-note" }, limits), live), show, story);
   say(story(show()));
   return end;

@@ -210,7 +210,7 @@ class Translator(Explorable):
         super().__init__(**{
             "weights": packed, "measured": measured, "grammar": grammar(),
             "sizes": {"source": c.source, "target": c.target, "width": c.d_model, "heads": c.heads, "hidden": c.d_ff},
-            "off": [["cross", 2]], "shown": "cross.2.weights", "place": [1, 2],
+            "off": [], "shown": "cross.2.weights", "place": [1, 2],
             "alt": "An encoder-decoder transformer that translates, all of its numbers", **traits})
 
     @property

@@ -28,7 +28,7 @@ PAIRS = {
     "MaskingForBert": [(".cl-buttons :is(button, input)", "[aria-label='Tokens']"),
                        ("fieldset [type=range]", "[aria-label='Tokens']"),
                        ("fieldset [type=range]", "[aria-label='Counts']")],
-    "Translator": [(".cl-tr-sentence select, .cl-tr-buttons button, .cl-tr-cols input[type=checkbox]", ".cl-tr-said"),
+    "Translator": [(".cl-tr-sentence select, .cl-tr-buttons button, .cl-tr-cols input[type=checkbox]", ".cl-tr-look"),
                    (".cl-tr-cols button", ".cl-tr-detail")],
 }
 # From the top of the one to the bottom of the other, for all that are operated and the first that changes.

@@ -191,6 +191,12 @@ def agrees(page, w) -> None:
     assert texts(page, ".cl-tr-words")[0] == w.sentence
     assert page.locator("[data-box][aria-pressed=true]").count() == 1
     close(data(page, "v"), value[i])
+    head = w.shown.split(".")[1] if w.shown.startswith("cross.") and w.shown[6].isdigit() else "2"
+    written = w.says(w.network, w.off).split()
+    assert texts(page, "[data-written]") == written
+    at = min(w.place[0], len(written) - 1)
+    assert page.locator("[data-written][aria-pressed=true]").get_attribute("data-written") == str(at)
+    close(data(page, "weight"), w.result[f"cross.{head}.weights"][at])
     assert data(page, "total")[0] == pytest.approx(value[i, j].item(), abs=1e-5)
     figure, detail = (page.locator(s).bounding_box() for s in (".cl-tr", ".cl-tr-detail"))
     assert detail["y"] + detail["height"] - figure["y"] <= 700, "the open box is on the same screen"
@@ -211,7 +217,9 @@ BAD = [
 ]
 FIGURE = Figure(Translator, agrees, bad=BAD, change={"sentence": "I love hiking"},
                 says=("English: the red car sees the white cat",
-                      "trained as it is: la montagna rossa vede il gatto bianco (right "), moves=[
+                      "trained as it is: la macchina rossa vede il gatto bianco (right "), moves=[
+    (click("[data-written='5']"), {"place": [5, 6]}),
+    (keys("Space", at="[data-head='cross,2']"), {"off": [["cross", 2]]}),
     (keys("Space", at="[data-head='cross,2']"), {"off": []}),
     (keys("Enter", at="[data-box='ffn2.hidden']"), {"shown": "ffn2.hidden"}),
     (keys("End", "Enter", at="[data-row][tabindex='0']"), lambda w: {"place": [w.result["ffn2.hidden"].shape[0] - 1, w.place[1]]}),
