@@ -41,7 +41,6 @@ class Mark:
         return max(Fraction(0), sum(self.points.values(), self.added))
 
     def to_dict(self) -> dict:
-        """As JSON can hold it."""
         return {"mark": to_decimal(self.total), "possible": to_decimal(self.possible), "why": list(self.why), "added": to_decimal(self.added),
                 "points": {name: to_decimal(value) for name, value in self.points.items()}}
 

@@ -66,7 +66,6 @@ class Roster:
 
     @property
     def students(self) -> list[str]:
-        """Their names, as every report has them."""
         return [person.student for person in self.people]
 
     def column(self, *names: str) -> int | None:
@@ -188,8 +187,7 @@ def parse_person(row: list[str], column: dict[str, int]) -> Person:
     is_canvas = "student" in column and "id" in column and CANVAS & set(column)
     participant = PARTICIPANT.fullmatch(cell("identifier"))
     number = cell("id") if is_canvas else participant[1] if participant else ""
-    return Person(printable(student), frozenset(map(fold, (names | numbers) - {"", " "})), number,
-                  frozenset(map(letters, names)) - {""})
+    return Person(printable(student), frozenset(map(fold, (names | numbers) - {"", " "})), number, frozenset(map(letters, names)) - {""})
 
 
 def disambiguate(people: Sequence[Person], path: str) -> list[Person]:
