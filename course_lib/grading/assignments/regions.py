@@ -66,8 +66,7 @@ def find_faults(source: str, name: str) -> list[str]:
     try:
         left = ast.parse(stub(source))
     except SyntaxError:
-        return ["is not Python once the answer is taken out: the marks must stand inside the function, around whole "
-                "statements"]
+        return ["is not Python once the answer is taken out: the marks must stand inside the function, around whole statements"]
     function = next((node for node in left.body if isinstance(node, DEFINITIONS) and node.name == name), None)
     if function is None:
         word = "class" if isinstance(definitions[0], ast.ClassDef) else "def"
