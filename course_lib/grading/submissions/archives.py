@@ -121,8 +121,7 @@ def entries(file) -> Iterator[tuple[str, Callable[[int], bytes]]]:
     for name, size, content in (zip_entries(file) if head == b"PK" else tar_entries(gzip.open(file) if head == b"\x1f\x8b" else file)):
         count, total = count + 1, total + size
         if count > ENTRIES or total > TOTAL:
-            raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook "
-                             "itself.")
+            raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook itself.")
         yield normalize_name(name), content
 
 

@@ -48,26 +48,19 @@ class Statement:
     effect: bool = False            # whether it is or contains a loop or a call for its effect
 
 
-class Cell:
-    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises
-    SyntaxError if the cell is not Python."""
-
-    def __init__(self, source: str, number: int):
-        self.number, self.statements, self.left_out = number, [], []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")              # of escapes in strings
-            self.parse(source)
-
-    def parse(self, source: str) -> None:
-        """Add the statements of `source`, and those in the magics that run code."""
+def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]], list[str]]:
+    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises SyntaxError
+    if the cell is not Python."""
+    left_out: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                  # of escapes in strings
         source, tree = parse_source(source)
+        while magic := whole_magic(tree):
+            source, tree = parse_source("\n" + magic[2])         # its lines keep their numbers
         if "get_ipython" in source:
-            if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) and (magic := ipython_call(tree.body[0].value)) \
-                    and magic[0] == "%%" and magic[1] not in OPAQUE:
-                return self.parse("\n" + magic[2])       # its lines keep their numbers
-            tree = Unwrap(self.left_out).visit(tree)
+            tree = Unwrap(left_out).visit(tree)
         lines = Lines(source, tree.body)
-        self.statements += [parsed for node in tree.body if (parsed := parse_statement(node, lines, self.number))]
+        return [parsed for node in tree.body if (parsed := parse_statement(node, lines, number))], left_out
 
 
 def parse_source(source: str) -> tuple[str, ast.Module]:
@@ -109,6 +102,12 @@ def ipython_call(node: ast.expr) -> tuple[str, str, str] | None:
     return kind, (texts[0].split() or [""])[0] if kind == "!" else texts[0], texts[-1] if len(texts) > 1 else ""
 
 
+def whole_magic(tree: ast.Module) -> tuple[str, str, str] | None:
+    """The cell magic that a whole cell is, if it runs the cell as Python."""
+    magic = ipython_call(tree.body[0].value) if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
+    return magic if magic and magic[0] == "%%" and magic[1] not in OPAQUE else None
+
+
 class Unwrap(ast.NodeTransformer):
     """Put the code of %time and the like in the place of the call that IPython makes of it, and list the other magics."""
 
@@ -130,7 +129,7 @@ class Unwrap(ast.NodeTransformer):
         code = self.code_of(magic) if magic else None
         if code is None:
             return node if magic else self.generic_visit(node)
-        return [move(inner, node) for inner in code] or move(ast.Pass(), node)
+        return [ast.copy_location(inner, node) for inner in code] or ast.copy_location(ast.Pass(), node)
 
     def visit_Call(self, node: ast.Call):
         magic = ipython_call(node)
@@ -138,13 +137,6 @@ class Unwrap(ast.NodeTransformer):
         if code is None:
             return node if magic else self.generic_visit(node)
         return code[0].value if len(code) == 1 and isinstance(code[0], ast.Expr) else ast.Constant(None)
-
-
-def move(node: ast.stmt, place: ast.stmt) -> ast.stmt:
-    """The statement with the position of another."""
-    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-        setattr(node, name, getattr(place, name))
-    return node
 
 
 # Statements
@@ -180,11 +172,6 @@ def flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                     yield from flatten(inner.body if isinstance(inner, ast.ExceptHandler | ast.match_case) else [inner])
 
 
-def walrus_names(node: ast.stmt) -> set[str]:
-    """The names that the statement itself binds by :=, in a comprehension too."""
-    return {inner.target.id for inner in expressions(node) if isinstance(inner, ast.NamedExpr)}
-
-
 def has_effect(node: ast.stmt) -> bool:
     """Whether a reader may expect the statement to have an effect: a loop, or a call of a function that does not only print."""
     if not isinstance(node, ast.Expr):
@@ -204,7 +191,7 @@ def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> tuple[Statement,
     top = symtable.symtable(text, "cell", "exec")
     inside = list(flatten([node]))
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    binds |= {name for inner in inside for name in walrus_names(inner)}
+    binds |= {part.target.id for inner in inside for part in expressions(inner) if isinstance(part, ast.NamedExpr)}       # in a comprehension too
     if isinstance(node, ast.Delete):                     # of a name: what needed it has it all the same
         binds = set()
     now, later = names_read(top)
