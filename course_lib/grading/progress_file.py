@@ -1,9 +1,5 @@
 """What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, and a record of each exercise that
-`check` writes and `progress` and `next_exercise` read.
-
-Nothing leaves the machine. Delete the file to forget it all. The environment variable COURSE_PROGRESS names another folder for it;
-"off" stores nothing.
-"""
+`check` writes and `progress` and `next_exercise` read. Nothing leaves the machine."""
 from __future__ import annotations
 
 import datetime
@@ -107,13 +103,11 @@ def save(section: str, name: str, value: Any, folder: Path | str = ".") -> None:
     update_file(section, name, lambda _: value, folder)
 
 
-def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> None:
-    """Store new(old) in the place of `old`, None if nothing was stored there. If two notebooks do so at once, one waits for the other.
-
-    Raises ValueError for a file that cannot be read, OSError for one that cannot be written.
-    """
+def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> Any:
+    """Store new(old) in the place of `old`, None if nothing was stored there, and return it. If two notebooks do so at once, one waits for
+    the other. Raises ValueError for a file that cannot be read, OSError for one that cannot be written."""
     if not enabled():
-        return
+        return None
     path = path_in(folder)
     with FileLock(path.with_name(f".{FILE}.lock"), timeout=WAIT):
         content = read(folder)
@@ -122,29 +116,24 @@ def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path
             raise ValueError(f"{section} in {path} is a {type(part).__name__}; expected an object: move the file away, and run this again")
         part[name] = new(part.get(name))
         write_atomically(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+        return part[name]
 
 
 # Records of exercises
 
 def record(report: Report) -> Record | None:
     """Store the result of a check, and return the exercise's record. Does nothing where nothing was attempted, or nothing is stored.
-
-    Raises OSError or ValueError where the file cannot be read or written; it is then as it was.
-    """
-    if report.state in NO_TRY or not enabled():
-        return None
-    exercise, records = get(report.exercise), []
+    Raises OSError or ValueError where the file cannot be read or written; it is then as it was."""
+    exercise = get(report.exercise)
 
     def add_try(stored: Any) -> Record:
         old = stored_record(exercise, stored)
-        records.append({**(stored if isinstance(stored, dict) else {}), "state": report.state, "misconception": report.misconception,
-                        "earned": report.earned, "best": max(report.earned, old["best"]), "possible": report.possible,
-                        "tries": old["tries"] + 1, "version": exercise.version, "solved_before": old["solved_before"],
-                        "date": datetime.datetime.now().isoformat(timespec="microseconds")})
-        return records[0]
+        return {**(stored if isinstance(stored, dict) else {}), "state": report.state, "misconception": report.misconception,
+                "earned": report.earned, "best": max(report.earned, old["best"]), "possible": report.possible, "tries": old["tries"] + 1,
+                "version": exercise.version, "solved_before": old["solved_before"],
+                "date": datetime.datetime.now().isoformat(timespec="microseconds")}
 
-    update_file(SECTION, exercise.id, add_try)
-    return records[0]
+    return None if report.state in NO_TRY else update_file(SECTION, exercise.id, add_try)
 
 
 def stored_record(exercise: Exercise, stored: Any) -> Record:

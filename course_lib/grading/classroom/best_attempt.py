@@ -1,8 +1,5 @@
-"""The best attempt: each exercise of a student counts once, however many files answer it.
-
-Of several answers to one exercise the one with the most points counts, and of these the first by the name of its file. A note names the
-others. Every report (terminal, CSV, JSON, HTML, Gradescope) is made from this.
-"""
+"""The best attempt: of several answers of a student to one exercise the one with the most points counts, and of these the first by the name
+of its file. A note names the others. Every report (terminal, CSV, JSON, HTML, Gradescope) is made from this."""
 from __future__ import annotations
 
 from collections.abc import Sequence

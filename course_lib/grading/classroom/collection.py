@@ -1,8 +1,5 @@
-"""Collect submissions: the notebooks below some paths, each with its student, before anything is graded.
-
-A submission is in a folder, in an archive, or in a download of Moodle or Canvas. Where its student is not clear there is an error, so
-that no work is counted for another student.
-"""
+"""Collect submissions: the notebooks in folders, archives and downloads of Moodle or Canvas, each with its student, before anything is
+graded. Where the student is not clear there is an error, so that no work is counted for another student."""
 from __future__ import annotations
 
 import os
@@ -64,11 +61,10 @@ class File:
 def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
     """The notebooks at these paths and below them, each with its student; a file that is named twice once.
 
-    Several paths are taken as if the folder that they have in common had been named. The student is the first folder
-    below it, or the file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one
-    who is known by the name of a folder on the way, of the file, or by the beginning of it.
-
-    Raises ValueError if a path does not exist, if there is no notebook, or if a student cannot be told from another.
+    Several paths are taken as if the folder that they have in common had been named. The student is the first folder below it, or the
+    file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one who is known by the name of a folder
+    on the way, of the file, or by the beginning of it. Raises ValueError if a path does not exist, if there is no notebook, or if a student
+    cannot be told from another.
     """
     def display(file: File) -> str:                      # as the command line has it: absolute, or from the folder of now
         return file.path if any(map(os.path.isabs, paths)) else os.path.relpath(file.path)

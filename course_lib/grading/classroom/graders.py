@@ -1,8 +1,5 @@
-"""Several graders of a class, each a process with a worker of its own.
-
-A grader that dies is replaced, and its submission is given to another once more. Results come over a pipe that only one grader
-holds, so one that is killed cannot stop the others.
-"""
+"""Several graders of a class, each a process with a worker and a pipe of its own, so one that is killed cannot stop the others: it is
+replaced, and its submission is given to another once more."""
 from __future__ import annotations
 
 import multiprocessing
@@ -93,7 +90,7 @@ def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) ->
                     start_grader(Worker(workers[0].require, workers[0].level))
                     continue
                 busy[pipe] = process, None
-                yield spend(item, Graded.from_dict(result) if isinstance(result, dict) else result)
+                yield spend(item, result)
     finally:
         for process, _ in busy.values():
             process.kill()
@@ -126,5 +123,4 @@ def run_grader(pipe, others, worker: Worker | None, level: str, require: bool, t
                 item = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            result = grade_with(own_worker, item, task)
-            pipe.send(result.to_dict() if isinstance(result, Graded) else result)
+            pipe.send(grade_with(own_worker, item, task))

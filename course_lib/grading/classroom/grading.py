@@ -1,7 +1,5 @@
-"""Grade one notebook: a report on each exercise, and notes on what was left out of it.
-
-The grader draws the inputs and compares; the worker holds the learner's definitions. Stored outputs, marks included, are ignored.
-"""
+"""Grade one notebook: a report on each exercise, and notes on what was left out of it. The grader draws the inputs and compares; the
+worker holds the learner's definitions. Stored outputs, marks included, are ignored."""
 from __future__ import annotations
 
 import hashlib
@@ -92,8 +90,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         notes = [selection.describe_mismatch(exercises, notebook, path),
                  *(f"Cell {cell} could not be read: {problem}." for cell, (_, problem) in list(notebook.broken.items())[:20]),
                  *describe_not_run(notebook, exercises)]
-        left_out: dict[str, tuple[str, str]] = {}
-        problems: dict[int, str] = {}
+        left_out, problems = {}, {}
         for exercise in exercises:
             report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, began + limits.submission, problems)
             result.reports.append(report)

@@ -1,8 +1,5 @@
-"""HTML pages: one for each student, and one on the class for its teacher, with states, named mistakes and students who are stuck.
-
-No page holds a script or loads anything: its policy forbids both, whatever the text in it says. The same marks give the same
-bytes. All text is escaped, and the pages read in a light and in a dark theme.
-"""
+"""HTML pages: one for each student, and one on the class for its teacher, with states, named mistakes and students who are stuck. No
+page holds a script or loads anything: its policy forbids both. The same marks give the same bytes. All text is escaped."""
 from __future__ import annotations
 
 from collections import Counter

@@ -1,8 +1,7 @@
 """Notebooks inside zip and tar files, read where they are: nothing is unpacked to the disk.
 
-A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`: the archive of a class may hold those of students.
-Its author chose its names and sizes, so it is read in a process of its own, within bounds, and a name that leads out of it
-makes it unreadable.
+A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`. Its author chose its names and sizes, so it is read in a process of its
+own, within bounds, and a name that leads out of it makes it unreadable.
 """
 from __future__ import annotations
 
@@ -129,14 +128,8 @@ def zip_entries(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
     """The files of a zip file. Not more is read of one than the size that it states."""
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
-            if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
-                continue
-
-            def content(limit: int, entry=entry) -> bytes:
-                with archive.open(entry) as inside:
-                    return inside.read(limit)
-
-            yield decode_name(entry), entry.file_size, content
+            if not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
+                yield decode_name(entry), entry.file_size, lambda limit, entry=entry: archive.open(entry).read(limit)
 
 
 def decode_name(entry: zipfile.ZipInfo) -> str:

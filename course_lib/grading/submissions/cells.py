@@ -1,8 +1,7 @@
-"""The statements of one cell, and the names that each of them binds, changes and reads.
+"""The statements of one cell, and the names that each of them binds, changes and reads. Nothing is run.
 
-Each cell is parsed on its own, so that a broken one costs only itself. A cell that is not Python as it stands is rewritten by
-IPython, which turns magics, shell lines, prompts and indentation into Python. Nothing is run. What stands under if, try, with, for
-or match is one statement with that: which branch it takes is for Python to say, when it is run.
+Each cell is parsed on its own, so that a broken one costs only itself; one that is not Python as it stands is rewritten by IPython. What
+stands under if, try, with, for or match is one statement with that: which branch it takes is for Python to say, when it is run.
 """
 from __future__ import annotations
 
@@ -59,8 +58,8 @@ def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]
             source, tree = parse_source("\n" + magic[2])         # its lines keep their numbers
         if "get_ipython" in source:
             tree = Unwrap(left_out).visit(tree)
-        lines = Lines(source, tree.body)
-        return [parsed for node in tree.body if (parsed := parse_statement(node, lines, number))], left_out
+        texts = own_lines(source, tree.body)
+        return [parsed for node, text in zip(tree.body, texts, strict=True) if (parsed := parse_statement(node, text, number))], left_out
 
 
 def parse_source(source: str) -> tuple[str, ast.Module]:
@@ -141,25 +140,13 @@ class Unwrap(ast.NodeTransformer):
 
 # Statements
 
-class Lines:
-    """The lines of a cell, and which of its statements have theirs to themselves. All of it in one pass: a cell may
-    be one line of a thousand statements."""
-
-    def __init__(self, source: str, nodes: list[ast.stmt]):
-        self.lines = re.split(r"\r\n|\r|\n", source)
-        self.indents = [len(line) - len(line.lstrip()) for line in self.lines]
-        self.shared = {node.lineno for node in nodes if not self.first(node)}    # something stands before a statement
-
-    def first(self, node: ast.stmt) -> bool:
-        """Whether nothing stands before the statement on its line."""
-        return node.col_offset == self.indents[node.lineno - 1]
-
-    def of(self, node: ast.stmt) -> str | None:
-        """The statement's own lines; None if it shares one."""
-        if not self.first(node) or node.lineno in self.shared or node.end_lineno in self.shared:
-            return None
-        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-        return "\n".join(self.lines[first - 1:node.end_lineno])
+def own_lines(source: str, nodes: list[ast.stmt]) -> list[str]:
+    """The lines of each of these statements, comments included; of one that shares a line none. In one pass: a line may be a thousand statements."""
+    lines = re.split(r"\r\n|\r|\n", source)
+    starts = [min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]) for node in nodes]
+    ends = [node.end_lineno for node in nodes]
+    return ["\n".join(lines[start - 1:end]) if before < start and end < after else ""
+            for start, end, before, after in zip(starts, ends, [0, *ends], [*starts[1:], len(lines) + 1], strict=False)]
 
 
 def flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -179,15 +166,15 @@ def has_effect(node: ast.stmt) -> bool:
     return isinstance(node.value, ast.Call) and not ipython_call(node.value) and getattr(node.value.func, "id", "") not in SHOWING
 
 
-def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> tuple[Statement, Effects] | None:
-    """The statement with the names that it binds and reads, and what it may change; None if it does nothing for others."""
+def parse_statement(node: ast.stmt, own: str, cell: int) -> tuple[Statement, Effects] | None:
+    """The statement, given with its own lines, with the names that it binds and reads, and what it may change; None if it does nothing for others."""
     if not isinstance(node, BINDING + BLOCKS + (ast.Expr, ast.Assert, ast.Delete)) or isinstance(node, ast.Expr) and (
             isinstance(node.value, ast.Constant) or ipython_call(node.value)):
         return None
     node = without_grader_imports(node)
     if node is None:
         return None
-    text = source_text(node, lines)
+    text = source_text(node, own)
     top = symtable.symtable(text, "cell", "exec")
     inside = list(flatten([node]))
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
@@ -247,14 +234,12 @@ def names_read(table: symtable.SymbolTable, later: bool = False) -> tuple[set[st
     return at_once, at_call
 
 
-def source_text(node: ast.stmt, lines: Lines) -> str:
-    """The statement's own lines, comments included; as Python writes it where it shares a line or was changed."""
-    text = lines.of(node) if hasattr(node, "lineno") else None
-    if text is not None:
-        with contextlib.suppress(SyntaxError):
-            body = to_tree(text).body                    # a string over several lines may have lost its indentation
-            if len(body) == 1 and ast.dump(body[0]) == ast.dump(node):
-                return text
+def source_text(node: ast.stmt, own: str) -> str:
+    """The statement's own lines; as Python writes it where it shares a line or was changed."""
+    with contextlib.suppress(SyntaxError):
+        body = to_tree(own).body                         # a string over several lines may have lost its indentation
+        if len(body) == 1 and ast.dump(body[0]) == ast.dump(node):
+            return own
     return ast.unparse(node)
 
 

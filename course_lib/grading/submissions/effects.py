@@ -1,7 +1,5 @@
-"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list.
-
-A statement that changes a value is needed by whatever needs the value, as one that binds its name is.
-"""
+"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list. A statement
+that changes a value is needed by whatever needs the value, as one that binds its name is."""
 from __future__ import annotations
 
 import ast
@@ -18,18 +16,13 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass
 class Effects:
-    """What a statement may change by the calls in it.
+    """What a statement may change by the calls in it."""
 
-    objects: names of what they change, whatever it is but a module. modules: those whose settings they change. values: names that they change unless these are functions or classes. calls: the
-    functions that it calls by their names, with the names among their arguments, and whether it calls them only for their effect.
-    stores: of a definition, the global names that a call of it changes, "" for its arguments; None for other statements.
-    """
-
-    objects: set[str] = field(default_factory=set)
-    modules: set[str] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)
-    calls: list[tuple[str, set[str], bool]] = field(default_factory=list)
-    stores: set[str] | None = None
+    objects: set[str] = field(default_factory=set)           # names of what they change, whatever it is but a module
+    modules: set[str] = field(default_factory=set)           # modules whose settings they change
+    values: set[str] = field(default_factory=set)            # names that they change unless these are functions or classes
+    calls: list[tuple[str, set[str], bool]] = field(default_factory=list)      # functions by name, the names among their arguments, only for effect?
+    stores: set[str] | None = None           # of a definition: the global names that a call of it changes, "" for its arguments
 
     def add_call(self, call: ast.Call, alone: bool) -> None:
         """Add what a call may change; `alone` if it is called only for its effect."""
@@ -70,8 +63,7 @@ def find_effects(statements: Sequence[ast.stmt]) -> Effects:
             for decorator in node.decorator_list:
                 effects.add_decorator(decorator, node.name)
         alone = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(alone, ast.Await):
-            alone = alone.value
+        alone = alone.value if isinstance(alone, ast.Await) else alone
         for call in expressions(node):
             if isinstance(call, ast.Call):
                 effects.add_call(call, alone=call is alone)

@@ -90,17 +90,13 @@ def run_limited(work: Callable[[], bytes], seconds: float = SECONDS, memory: int
 
 def read_all(pipe: int, until: float) -> bytes | None:
     """All that comes out of the pipe before it closes; None if it does not close in time."""
-    parts, size = [], 0
-    while True:
-        if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
-            return None
+    data = bytearray()
+    while select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
         part = os.read(pipe, 1 << 20)
-        size += len(part)
-        if not part:
-            return b"".join(parts)
-        if size > RESULT:
-            return b""
-        parts.append(part)
+        data += part
+        if not part or len(data) > RESULT:
+            return bytes(data) if not part else b""
+    return None
 
 
 def work_and_write(work: Callable[[], bytes], pipe: int, seconds: float, memory: int) -> None:

@@ -1,8 +1,5 @@
-"""Parse a notebook into its statements, without running any of it.
-
-A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments, and the loops and
-calls that change one of these.
-"""
+"""Parse a notebook into its statements, without running any of it. A function needs its own definition and, name by name, what that
+reads: imports, functions, classes, assignments, and the loops and calls that change one of these."""
 from __future__ import annotations
 
 import contextlib
@@ -70,11 +67,10 @@ class Notebook:
     def needed(self, name: str) -> list[Statement]:
         """The statements that `name` is made of, in order; empty if nothing defines it. The last definition wins.
         Raises Entangled if it takes more than STEPS to find them."""
-        binding = self.binding
+        binding, steps = self.binding, 0
         if name not in binding:
             return []
         chosen, seen, todo = set(binding.get("*", ())), set(), [(name, len(self.statements))]
-        steps = 0
         while todo:
             wanted, before = todo.pop()
             places = binding.get(wanted)
@@ -87,8 +83,7 @@ class Notebook:
             steps += 1 + len(now) + len(later)
             if steps > STEPS:
                 raise Entangled(f"what {name} is made of takes more than {STEPS} steps to follow from name to name")
-            todo += [(read, place) for read in now]
-            todo += [(read, before) for read in later]
+            todo += [*((read, place) for read in now), *((read, before) for read in later)]
         return [self.statements[i] for i in sorted(chosen)]
 
     def why_missing(self, name: str) -> tuple[str, str]:
@@ -133,7 +128,7 @@ def parse(data: bytes, name: str = "") -> Notebook:
     except ValueError as problem:
         place = f" (line {problem.lineno})" if isinstance(problem, json.JSONDecodeError) else ""
         raise Unreadable(f"The file is not a notebook, or a part of one: its JSON breaks off or is wrong{place}. Save it again in Jupyter.") from None
-    if nesting_depth(content) > DEPTH:
+    if is_deep(content):
         raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.")
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
@@ -181,13 +176,10 @@ def declared_exercises(metadata) -> list[str]:
     return [name for name in ids[:200] if isinstance(name, str)] if isinstance(ids, list) else []
 
 
-def nesting_depth(value) -> int:
-    """The depth of nested lists and dicts, counted up to DEPTH + 1."""
-    level, layer = 0, [value]
-    while layer and level <= DEPTH:
-        level += 1
-        layer = [inner for outer in layer if isinstance(outer, dict | list) for inner in (outer.values() if isinstance(outer, dict) else outer)]
-    return level
+def is_deep(value, left: int = DEPTH) -> bool:
+    """Whether lists and dicts are nested so deeply that something is on level DEPTH + 1."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not left or any(is_deep(part, left - 1) for part in inner)
 
 
 # In a process of its own
