@@ -154,7 +154,7 @@ def otter_notebook(page: dict, path: Path) -> dict:
 
 # Gradescope
 
-PACKAGED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".txt")
+PACKAGED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".html", ".txt")
 
 
 def gradescope_files(pages: dict[Path, dict], seed: int) -> dict[str, str | bytes]:

@@ -57,7 +57,7 @@ def describe_result(record: Graded, mark: Mark | None) -> str:
 def moodle_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
     """Moodle's table with the marks. Its grading worksheet gets Grade, on the scale of Maximum Grade, and Feedback
     comments; its list of participants a column of this name."""
-    known, header = {record.student: record for record in records}, list(roster.header)
+    known, header = {record.student: record for record in records}, roster.header
     grade, most, comment = roster.column("grade"), roster.column("maximum grade"), roster.column("feedback comments")
     if grade is None or roster.column("identifier", "maximum grade") is None:
         header, grade = [*header, name], len(header)
@@ -101,13 +101,8 @@ def name_files(records: Sequence[Graded], downloads: Mapping[str, str], roster: 
     submission has one in Moodle, if the roster has the number of the participant."""
     moodle = {person.student: f"{person.student.replace('_', ' ').replace('/', ' ')}_{person.number}_assignsubmission_file_"
               for person in roster.people if person.number and roster.column("identifier") is not None}
-    paths = {}
-    for record in records:
-        name = downloads.get(record.student) or moodle.get(record.student)
-        if name:
-            folder = MOODLE.match(name)
-            paths[record.student] = f"{folder[0]}/feedback.html" if folder else name
-    return paths
+    names = {record.student: downloads.get(record.student) or moodle.get(record.student) for record in records}
+    return {student: f"{folder[0]}/feedback.html" if (folder := MOODLE.match(name)) else name for student, name in names.items() if name}
 
 
 def write_zip(path: str, records: Sequence[Graded], marks: Mapping[str, Mark], paths: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from html import escape
 from itertools import accumulate
 from pathlib import Path
 from statistics import StatisticsError, correlation
+from string import Template
 from urllib.parse import quote
 
 from course_lib.exercises import EXERCISES
@@ -22,7 +23,7 @@ from course_lib.grading.verdict import STATES, Report
 STOPPED = ("error", "timeout", "memory")                  # states in which an answer gives nothing to compare
 KINDS = {"full": "with full points", "some": "with some points", "none": "tried without points", "ungraded": "with nothing to grade"}
 HEIGHT = 14                                               # of a bar, in pixels; its width is 100 units
-STYLE, CLASS_STYLE = (Path(__file__).with_name(name).read_text("utf-8") for name in ("page.css", "class.css"))
+PAGE, CLASS_STYLE = (Path(__file__).with_name(name).read_text("utf-8") for name in ("page.html", "class.css"))
 
 
 # A student
@@ -41,23 +42,7 @@ def student_page(record: Graded, mark: Mark | None = None) -> str:
 
 def html_document(title: str, body: str, style: str = "") -> str:
     """A whole HTML page: the title, which is text, as its head, and the body, which is HTML."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>
-{STYLE}{style}</style>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-{body}</main>
-</body>
-</html>
-"""
+    return Template(PAGE).substitute(title=escape(title), style=style, body=body)
 
 
 def table(names: Sequence[str], rows: Iterable[str]) -> str:

@@ -43,18 +43,17 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), marks: Map
     if args.json:
         write_text(Path(args.json), json.dumps(now, indent=1) + "\n")
     shown = anonymize(records) if args.anonymous else {record.student: record for record in records}
-    pages = {}                                           # of each student as shown: the address from the page on the class
+    pages, index = {}, [["student", "address", "file"]]            # pages: the address of each from the page on the class
     for student, record in shown.items():
-        mark, name = marks.get(student), file_name(student)
+        mark, page = marks.get(student), f"{file_name(record.student)}.html"
         if args.html:
-            path = Path(args.html, f"{file_name(record.student)}.html")
-            pages[record.student] = Path(os.path.relpath(path, args.report or ".")).as_posix()
-            write_text(path, student_page(record, mark))
+            pages[record.student] = Path(os.path.relpath(Path(args.html, page), args.report or ".")).as_posix()
+            write_text(Path(args.html, page), student_page(record, mark))
+            index.append([student, roster.address(student), page])
         if args.gradescope:
-            write_text(Path(args.gradescope, name, "results.json"), json.dumps(gradescope_results(record, mark), indent=1))
+            write_text(Path(args.gradescope, file_name(student), "results.json"), json.dumps(gradescope_results(record, mark), indent=1))
     if args.html:
-        rows = [[student, roster.address(student), f"{file_name(record.student)}.html"] for student, record in shown.items()]
-        write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "address", "file"], *rows]))
+        write_text(Path(args.html, "index.csv"), BOM + to_csv(index))
     if args.report:                                      # the names in it lead to the students' pages, if there are any
         write_text(Path(args.report, "index.html"), class_page(list(shown.values()), pages))
         write_text(Path(args.report, "class.csv"), BOM + class_table(list(shown.values())))
@@ -93,11 +92,8 @@ def file_name(student: str) -> str:
 # Gradescope
 
 def gradescope_results(record: Graded, mark: Mark | None = None) -> dict:
-    """The results of one student as Gradescope's results.json holds them: one test for each exercise, the feedback as plain text. A mark
-    is the score, and the tests keep the points that the grader gave.
-
-    Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
-    """
+    """The results of one student as Gradescope's results.json holds them: a test for each exercise, with the points that the grader gave; a
+    mark is the score. Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format"""
     notes = [*record.notes, *(mark.why if mark else ())]
     return {"score": float(to_decimal(mark.total) if mark else record.earned), "execution_time": round(record.seconds, 3),
             "output": "\n".join(notes) or "Each exercise was graded on its own; see below.", "output_format": "text", "test_output_format": "text",

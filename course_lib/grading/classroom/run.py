@@ -95,12 +95,11 @@ def grade_class(args, workers: list, roster: Roster) -> int:
 
 
 def complete_record(item: Submission, record: Graded | str, exercises: Sequence[Exercise], seed: int) -> Graded:
-    """The record of a file, given what the grader or the log has, or the reason why there is none. What could not be graded is in every
-    table, but not in the log, so that the next run tries it again."""
+    """The record of a file; of one that could not be graded, for this reason, one that is in the tables but not in the log."""
     if isinstance(record, str):
         message = f"Not graded: {record}. The same command tries again."
-        reports_of_all = [empty_report(exercise, "not_graded", message) for exercise in exercises]
-        record = Graded(item.student, "", seed=seed, notes=[printable(message)], reports=reports_of_all)
+        record = Graded(item.student, "", seed=seed, notes=[printable(message)],
+                        reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
     notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
     return replace(record, file=printable(item.path), notes=notes)        # the log may know it by another path
 

@@ -16,8 +16,7 @@ CELL = 32_000                   # characters of a cell; spreadsheets and Python'
 
 
 def terminal_table(records: Sequence[Graded], marks: Mapping[str, Mark] = {}) -> str:
-    """One line for each student, then how many there are, their mean, and the reasons of an instructor's own marks. With `marks`, the
-    mark is what is exported, and the mean is that of the marks."""
+    """One line for each student, then how many there are, the mean, of the marks if there are any, and the reasons of an instructor's own."""
     if not records:
         return "No submission was found."
     rows = [["student", "file", "points", *["mark"] * bool(marks), "score", "exercises"]]
@@ -42,8 +41,7 @@ def terminal_table(records: Sequence[Graded], marks: Mapping[str, Mark] = {}) ->
 
 
 def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None) -> str:
-    """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark
-    and its reasons, if there are any."""
+    """CSV: a row for each student, with the result of each exercise, and with the mark and its reasons, if there are any."""
     names = list(dict.fromkeys(report.exercise for record in records for report in record.reports))
     rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
              *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
@@ -71,6 +69,5 @@ def to_csv(rows: Sequence[Sequence[object]], escape: bool = True) -> str:
 
 
 def escape_formula(cell):
-    """Text that a spreadsheet would take for a formula gets an apostrophe in front; inside a text too, behind a sign that
-    some take for the end of a column."""
+    """A cell with an apostrophe before what a spreadsheet would take for a formula, also behind a sign that some take for a column's end."""
     return FORMULA.sub(lambda match: match[0] + "'", cell[:CELL]) if isinstance(cell, str) and cell != "-" else cell
