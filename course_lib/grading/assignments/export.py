@@ -62,11 +62,8 @@ earned("{id}", seed={seed})"""
 
 
 def nbgrader_files(pages: dict[Path, dict], seed: int) -> dict[str, str]:
-    """An nbgrader course: source/NAME/NAME.ipynb for each chapter, and its configuration.
-
-    Answers are solution cells, which nbgrader empties; each check is a locked test cell that ends in the points earned. A check writes
-    nothing to stderr, for which nbgrader would give 0, and never ends in nothing, for which it would give all points.
-    """
+    """An nbgrader course: source/NAME/NAME.ipynb for each chapter, and its configuration. Answers are solution cells, which nbgrader empties;
+    each check is a locked test cell that ends in the points earned, since nbgrader would give all points for one that ends in nothing."""
     files = {"nbgrader_config.py": NBGRADER_CONFIG}
     for path, page in pages.items():
         files[f"source/{path.stem}/{path.name}"] = form.dumps(nbgrader_notebook(page, path, seed))

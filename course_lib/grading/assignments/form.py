@@ -28,8 +28,6 @@ class FormError(ValueError):
     """A notebook that cannot be used; one line for each fault, with the notebook, the cell, what is needed."""
 
 
-# Reading and writing
-
 def add_folders(parser, exercises: str = "") -> None:
     """The options that name the folders of notebooks; that of the exercises has this help."""
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="the notebooks with the answers (default: solutions)")
@@ -113,8 +111,6 @@ def normal(nb: dict, stem: str) -> dict:
                     output["execution_count"] = count
     return nb
 
-
-# Roles
 
 def role(cell: dict) -> str | None:
     """A cell's role, one of ROLES; None where it has none."""

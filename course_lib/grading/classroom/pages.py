@@ -45,10 +45,12 @@ def html_document(title: str, body: str, style: str = "") -> str:
     return Template(PAGE).substitute(title=escape(title), style=style, body=body)
 
 
-def table(names: Sequence[str], rows: Iterable[str]) -> str:
-    """An HTML table with these columns, of rows that are HTML."""
+def table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """An HTML table with these columns, the last `numbers` of them aligned right, of cells that are HTML."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>"
+    opened = ["<td>"] * (len(names) - numbers) + ['<td class="number">'] * numbers
+    body = "".join(f"<tr>{''.join(f'{tag}{cell}</td>' for tag, cell in zip(opened, row, strict=True))}</tr>\n" for row in rows)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
 
 
 def describe_grading(record: Graded) -> str:
@@ -63,8 +65,7 @@ def describe_grading(record: Graded) -> str:
 def exercise_section(report: Report, code: str) -> str:
     """The HTML of one exercise: its checks as a table, what was observed, and the learner's code."""
     outcomes = {True: '<span class="right">passed</span>', False: '<span class="wrong">failed</span>', None: "not run"}
-    rows = [f"<tr><td>{escape(check.name)}</td><td>{outcomes[check.passed]}</td><td>{check.earned} of {check.possible}</td></tr>\n"
-            for check in report.checks]
+    rows = [(escape(check.name), outcomes[check.passed], f"{check.earned} of {check.possible}") for check in report.checks]
     checks = table(("Check", "Outcome", "Points"), rows) + "\n" if rows else ""
     feedback = f'<p class="feedback">{escape(report.message)}</p>\n' if report.message else ""
     feedback += f"<pre>{escape(report.shown)}</pre>\n" if report.shown else ""
@@ -155,13 +156,12 @@ def exercise_table(summaries: Sequence[Summary]) -> str:
     """The table of all exercises, each with its bar."""
     if not summaries:
         return "<p>No exercise was asked for, and none was found.</p>\n"
-    rows = (f'<tr><td><a href="#{escape(summary.exercise)}">{escape(summary.exercise)}</a></td><td>{bar(summary)}</td>'
-            f'<td class="number">{summary.kinds["full"]} of {summary.count}</td><td class="number">{summary.mean:.2f}</td>'
-            f'<td class="number">{summary.discrimination_text}</td></tr>\n' for summary in summaries)
+    rows = [(f'<a href="#{escape(summary.exercise)}">{escape(summary.exercise)}</a>', bar(summary), f"{summary.kinds['full']} of {summary.count}",
+             f"{summary.mean:.2f}", summary.discrimination_text) for summary in summaries]
     return (f"<section>\n<h2>All exercises</h2>\n<p>Each bar, from left to right: {', '.join(KINDS.values())}. Difficulty is the share of "
             "the points that the class earned. Discrimination is the correlation of an exercise's points with the points of the other "
             "exercises, over the students who submitted.</p>\n"
-            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Difficulty", "Discrimination"), rows)}</div>\n</section>\n')
+            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Difficulty", "Discrimination"), rows, 3)}</div>\n</section>\n')
 
 
 def bar(summary: Summary) -> str:
@@ -176,15 +176,14 @@ def bar(summary: Summary) -> str:
 
 def summary_section(summary: Summary) -> str:
     """One exercise: the states with their counts, then the mistakes by name with theirs."""
-    states = (f'<tr><td>{escape(text)}</td><td class="number">{len(summary.states[name])} of {summary.count}</td></tr>\n'
-              for name, text in STATES.items() if name in summary.states)
+    states = [(escape(text), f"{len(summary.states[name])} of {summary.count}") for name, text in STATES.items() if name in summary.states]
     mistakes = "".join(
         f'<li><strong>{len(people)} of {summary.count}</strong>: {escape(text)} (<code>{escape(name)}</code>)<br>'
         f'<span class="people">{escape(", ".join(people))}</span></li>\n' for name, people, text in summary.named)
     named = f"<h3>Mistakes by name</h3>\n<ul>\n{mistakes}</ul>\n" if mistakes else ""
     return (f'<section id="{escape(summary.exercise)}">\n<h2>{escape(title_of(summary.exercise))}</h2>\n'
             f"<p><code>{escape(summary.exercise)}</code>: mean {summary.mean:.0%} of the points</p>\n"
-            f"{table(('State', 'Students'), states)}\n{named}</section>\n")
+            f"{table(('State', 'Students'), states, 1)}\n{named}</section>\n")
 
 
 def stuck_section(summaries: Sequence[Summary], pages: Mapping[str, str]) -> str:
@@ -195,22 +194,19 @@ def stuck_section(summaries: Sequence[Summary], pages: Mapping[str, str]) -> str
             by_student.setdefault(student, []).append(f"{summary.exercise} ({STATES[state]})")
     if not by_student:
         return "<section>\n<h2>Who is stuck</h2>\n<p>Nobody: who tried an exercise has points for it.</p>\n</section>\n"
-    rows = (f"<tr><td>{link(student, pages)}</td><td>{escape(', '.join(what))}</td></tr>\n"
-            for student, what in sorted(by_student.items(), key=lambda item: (-len(item[1]), item[0])))
+    rows = [(link(student, pages), escape(", ".join(what))) for student, what in sorted(by_student.items(), key=lambda item: (-len(item[1]), item[0]))]
     return ("<section>\n<h2>Who is stuck</h2>\n<p>Who tried, and has no points or an answer that stopped.</p>\n"
             f"{table(('Student', 'Exercises'), rows)}\n</section>\n")
 
 
 def student_index(records: Sequence[Graded], summaries: Sequence[Summary], pages: Mapping[str, str]) -> str:
     """A row for each student, with the points of each exercise and a link to the student's own page."""
-    rows = []
+    names, rows = ["Student", "Points", *(summary.exercise for summary in summaries)], []
     for record in records:
         points = {report.exercise: f"{report.earned} of {report.possible}" for report in record.reports}
-        cells = [f"{record.earned} of {record.possible}", *(points.get(summary.exercise, "") for summary in summaries)]
-        rows.append(f"<tr><td>{link(record.student, pages)}</td>" + "".join(f'<td class="number">{cell}</td>' for cell in cells) + "</tr>\n")
-    return ('<section>\n<h2>All students</h2>\n<div class="wide" tabindex="0" role="region" '
-            f'aria-label="The points of all students">\n{table(("Student", "Points", *(summary.exercise for summary in summaries)), rows)}'
-            "\n</div>\n</section>\n")
+        rows.append([link(record.student, pages), f"{record.earned} of {record.possible}", *(points.get(name, "") for name in names[2:])])
+    return ('<section>\n<h2>All students</h2>\n<div class="wide" tabindex="0" role="region" aria-label="The points of all students">\n'
+            f"{table(names, rows, len(names) - 1)}\n</div>\n</section>\n")
 
 
 def link(student: str, pages: Mapping[str, str]) -> str:

@@ -54,8 +54,8 @@ def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")                  # of escapes in strings
         source, tree = parse_source(source)
-        while magic := whole_magic(tree):
-            source, tree = parse_source("\n" + magic[2])         # its lines keep their numbers
+        if magic := whole_magic(tree):
+            return parse_cell("\n" + magic[2], number)   # its lines keep their numbers
         if "get_ipython" in source:
             tree = Unwrap(left_out).visit(tree)
         texts = own_lines(source, tree.body)
@@ -185,21 +185,16 @@ def parse_statement(node: ast.stmt, own: str, cell: int) -> tuple[Statement, Eff
     if any(isinstance(inner, ast.ImportFrom) and (inner.names[0].name == "*" or inner.module == "__future__") for inner in inside):
         binds.add("*")
     for inner in inside:
-        binds |= {name for target in assigned_targets(inner) for name in names_changed(target)}
+        targets = [*getattr(inner, "targets", []), *([inner.target] if hasattr(inner, "target") else [])]
+        binds |= {name for target in targets for name in names_changed(target)}
     if isinstance(node, (ast.AugAssign, *PERHAPS)):
         now |= binds - {"*"}                             # the value before may be the value after
     if isinstance(node, ast.For | ast.AsyncFor):         # it sets its variables itself
         now -= {name for inner in inside if isinstance(inner, ast.For | ast.AsyncFor) for name in names_in(inner.target)} - names_in(node.iter)
     imports = all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in inside)
     effect = not isinstance(node, BINDING) and any(map(has_effect, inside))
-    line = getattr(node, "lineno", 0)
-    return (Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports, line, effect), find_effects(inside))
-
-
-def assigned_targets(node: ast.stmt) -> list[ast.expr]:
-    """What a statement assigns to, or deletes; nothing for another statement."""
-    return node.targets if isinstance(node, ast.Assign | ast.Delete) else \
-        [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor) else []
+    statement = Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports, getattr(node, "lineno", 0), effect)
+    return statement, find_effects(inside)
 
 
 def names_in(expression: ast.expr) -> set[str]:
