@@ -258,8 +258,7 @@ def next_exercise(folder: Path | str = ".") -> None:
     exercise of the same chapter, then of the chapters after it, then of those before it. If a chapter needs another one in which
     you have solved nothing, the easiest exercise of that one comes first.
 
-    folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be
-    read.
+    folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be read.
     """
     choice = choose_next(all_records(folder))
     if choice is None:

@@ -151,9 +151,8 @@ def walk(path: str, root: str, spent: Counter) -> Iterator[File]:
 
 
 def walk_archive(path: str, names: tuple[str, ...], spent: Counter) -> Iterator[File]:
-    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and
-    holds a notebook: if it does not, that is what there is to say about it. In one that is the class itself the names
-    inside tell the students."""
+    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and holds a notebook or
+    is reported; in one that is the class itself the names inside tell the students."""
     whole = File(names, path, True)                      # to be reported as unreadable
     if names and spent[names[0]] > LISTING:
         yield whole

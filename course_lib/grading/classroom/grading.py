@@ -102,8 +102,8 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     return result
 
 
-def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits,
-              left_out: dict, until: float, problems: dict[int, str]) -> tuple[Report, str]:
+def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits, left_out: dict, until: float,
+                   problems: dict[int, str]) -> tuple[Report, str]:
     """The report on one exercise, and the code that it is about."""
     try:
         needed = notebook.needed(exercise.id)

@@ -2,10 +2,8 @@
 
 Moodle's tables: https://docs.moodle.org/en/Assignment_FAQ, the grading worksheet, and https://docs.moodle.org/en/Grade_import. It reads the
 participant of a page from the folder `Full name_ID_assignsubmission_file_` (`mod/assign/feedback/file/importziplib.php`).
-
-Canvas' table: the gradebook as it was exported, with the columns that its import needs and the one that changes. It takes the first two
-numbers between underscores in the name of a page for the student and the attachment, and shows the page under the name of the attachment
-(`infer_comment_context_from_filename` in its Assignment).
+Canvas' table: the exported gradebook, with the columns that its import needs and the one that changes. It takes the first two numbers
+between underscores in the name of a page for the student and the attachment, whose name it shows (`infer_comment_context_from_filename`).
 """
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def class_page(records: Sequence[Graded], pages: Mapping[str, str] | None = None
     summaries = summarize(records)
     mean = sum(record.score for record in records) / len(records) if records else 0
     students, exercises = (f"{len(what)} {word}{'' if len(what) == 1 else 's'}" for what, word in ((records, "student"), (summaries, "exercise")))
-    head = (f"<p>{students}, {exercises}, mean score {mean:.0%}. This page names everybody: it is for the teacher, not for the class.</p>\n")
+    head = f"<p>{students}, {exercises}, mean score {mean:.0%}. This page names everybody: it is for the teacher, not for the class.</p>\n"
     return html_document("The class", head + exercise_table(summaries) + "".join(map(summary_section, summaries))
                          + stuck_section(summaries, pages or {}) + student_index(records, summaries, pages or {}), "\n" + CLASS_STYLE)
 

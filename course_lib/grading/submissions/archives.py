@@ -61,8 +61,8 @@ def read(path: str | os.PathLike) -> bytes:
         count = sum(name.lower().endswith((".ipynb", ".py")) for name in members(path))      # or says what is wrong with it
         raise Unreadable(f"The archive holds {count} notebooks; {MOST} are read at most. Hand in the one that counts." if count
                          else "The archive holds no notebook. Hand in the notebook itself.")
-    return check_size(run_limited(lambda: open_member(archive, inner)), f"The file has more than {files.BYTES / 1e6:.0f} MB. Clear the "
-                                                       "outputs of all cells and save it again.")
+    too_large = f"The file has more than {files.BYTES / 1e6:.0f} MB. Clear the outputs of all cells and save it again."
+    return check_size(run_limited(lambda: open_member(archive, inner)), too_large)
 
 
 def members(path: str | os.PathLike) -> list[str]:

@@ -95,12 +95,12 @@ class Notebook:
                 return "error", f"Cell {cell}, which defines {name}, is not valid Python: {problem}."
         for cell, (source, kind) in self.prose.items():
             if definition.search(source):
-                return "missing", (f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell.")
+                return "missing", f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell."
         names = [known for known in self.names if len(known) <= LONGEST][:2000]
         if foreign := next((known for known in names if foreign_letters(known, name)), None):
             letters = " and ".join(f"{char} is {unicodedata.name(char, 'of no name')}, not {wanted}"
                                    for char, wanted in foreign_letters(foreign, name))
-            return "missing", (f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it again, letter by letter.")
+            return "missing", f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it again, letter by letter."
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
         hint = f" There is a function {near[0]}: rename it if it is meant." if near else ""
         return "missing", f"No cell defines {name}.{hint}"
