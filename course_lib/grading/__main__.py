@@ -43,14 +43,12 @@ def main(argv: list[str] | None = None) -> int:
 def parser(everything: bool = False) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="course-grader", description=__doc__.split(": ", 1)[1], epilog=NOTICE)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
-
     grade = verbs.add_parser("grade", help="grade notebooks", epilog=EPILOG, usage="course-grader grade PATH ... --chapter NAME [options]",
                              formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=21, width=79),
                              add_help=False)
     grade.set_defaults(run=run_grade)
     add_grade_options(grade, everything)
-    listing = verbs.add_parser("list", help="list the exercises")
-    listing.set_defaults(run=run_list)
+    verbs.add_parser("list", help="list the exercises").set_defaults(run=run_list)
     for verb, text in MAKERS.items():
         verbs.add_parser(verb, help=text)
     return top

@@ -1,9 +1,5 @@
 """What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, and a record of each exercise that
-`check` writes and `progress` and `next_exercise` read.
-
-Nothing leaves the machine. Delete the file to forget it all. The environment variable COURSE_PROGRESS names another folder for it;
-"off" stores nothing.
-"""
+`check` writes and `progress` and `next_exercise` read. Nothing leaves the machine."""
 from __future__ import annotations
 
 import datetime
@@ -12,7 +8,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, wraps
 from html import escape
 from pathlib import Path
@@ -32,8 +28,7 @@ WIDTH = 80
 STUCK = 5                                # tries of one exercise, without full points, after which another may help
 NO_TRY = ("not_attempted", "missing", "not_graded")
 SIGNS = {"solved": "■", "partly": "◩", "tried": "□", "changed": "◇", "new": "·"}
-MEANING = {"solved": "solved", "partly": "some points", "tried": "no points yet", "changed": "changed since solved",
-           "new": "not begun"}
+MEANING = {"solved": "solved", "partly": "some points", "tried": "no points yet", "changed": "changed since solved", "new": "not begun"}
 LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items())
 Record = dict[str, Any]
 
@@ -108,13 +103,11 @@ def save(section: str, name: str, value: Any, folder: Path | str = ".") -> None:
     update_file(section, name, lambda _: value, folder)
 
 
-def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> None:
-    """Store new(old) in the place of `old`, None if nothing was stored there. If two notebooks do so at once, one waits for the other.
-
-    Raises ValueError for a file that cannot be read, OSError for one that cannot be written.
-    """
+def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> Any:
+    """Store new(old) in the place of `old`, None if nothing was stored there, and return it. If two notebooks do so at once, one waits for
+    the other. Raises ValueError for a file that cannot be read, OSError for one that cannot be written."""
     if not enabled():
-        return
+        return None
     path = path_in(folder)
     with FileLock(path.with_name(f".{FILE}.lock"), timeout=WAIT):
         content = read(folder)
@@ -123,29 +116,24 @@ def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path
             raise ValueError(f"{section} in {path} is a {type(part).__name__}; expected an object: move the file away, and run this again")
         part[name] = new(part.get(name))
         write_atomically(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+        return part[name]
 
 
 # Records of exercises
 
 def record(report: Report) -> Record | None:
     """Store the result of a check, and return the exercise's record. Does nothing where nothing was attempted, or nothing is stored.
-
-    Raises OSError or ValueError where the file cannot be read or written; it is then as it was.
-    """
-    if report.state in NO_TRY or not enabled():
-        return None
-    exercise, records = get(report.exercise), []
+    Raises OSError or ValueError where the file cannot be read or written; it is then as it was."""
+    exercise = get(report.exercise)
 
     def add_try(stored: Any) -> Record:
         old = stored_record(exercise, stored)
-        records.append({**(stored if isinstance(stored, dict) else {}), "state": report.state, "misconception": report.misconception,
-                        "earned": report.earned, "best": max(report.earned, old["best"]), "possible": report.possible,
-                        "tries": old["tries"] + 1, "version": exercise.version, "solved_before": old["solved_before"],
-                        "date": datetime.datetime.now().isoformat(timespec="microseconds")})
-        return records[0]
+        return {**(stored if isinstance(stored, dict) else {}), "state": report.state, "misconception": report.misconception,
+                "earned": report.earned, "best": max(report.earned, old["best"]), "possible": report.possible, "tries": old["tries"] + 1,
+                "version": exercise.version, "solved_before": old["solved_before"],
+                "date": datetime.datetime.now().isoformat(timespec="microseconds")}
 
-    update_file(SECTION, exercise.id, add_try)
-    return records[0]
+    return None if report.state in NO_TRY else update_file(SECTION, exercise.id, add_try)
 
 
 def stored_record(exercise: Exercise, stored: Any) -> Record:
@@ -163,19 +151,13 @@ def stored_record(exercise: Exercise, stored: Any) -> Record:
 def all_records(folder: Path | str = ".") -> dict[str, Record]:
     """The record of each exercise by its id, in the course's order."""
     stored = read(folder).get(SECTION)
-    stored = stored if isinstance(stored, dict) else {}
-    return {exercise.id: stored_record(exercise, stored.get(exercise.id)) for exercise in EXERCISES.values()}
+    return {exercise.id: stored_record(exercise, stored.get(exercise.id) if isinstance(stored, dict) else None) for exercise in EXERCISES.values()}
 
 
 def status(exercise: Exercise, record: Record) -> str:
     """A key of SIGNS."""
-    if record["best"] >= exercise.possible:
-        return "solved"
-    if record["solved_before"]:
-        return "changed"
-    if record["best"]:
-        return "partly"
-    return "tried" if record["tries"] else "new"
+    return ("solved" if record["best"] >= exercise.possible else "changed" if record["solved_before"] else
+            "partly" if record["best"] else "tried" if record["tries"] else "new")
 
 
 # Progress
@@ -189,15 +171,15 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
     Raises ValueError for a chapter that there is not, and for a file that cannot be read.
     """
     records = all_records(folder)
-    if chapter is None:
-        tried = [exercise for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
-        place = describe_place(folder)
-        text = [*overview(records), *([""] if tried else []), *(describe(exercise, records[exercise.id]) for exercise in tried), "", place]
-        rows = escape("\n".join([*overview(records), "", place]))
-        display("\n".join(text), lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
+    if chapter is not None:
+        chosen = of_chapter(chapter_slug(chapter))
+        display("\n".join([*(describe(exercise, records[exercise.id]) for exercise in chosen), LEGEND]), lambda: html_table(chosen, records))
         return
-    chosen = of_chapter(chapter_slug(chapter))
-    display("\n".join([*(describe(exercise, records[exercise.id]) for exercise in chosen), LEGEND]), lambda: html_table(chosen, records))
+    tried = [exercise for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
+    above, lines, place = overview(records), [describe(exercise, records[exercise.id]) for exercise in tried], ["", describe_place(folder)]
+    rows = escape("\n".join([*above, *place]))
+    text = "\n".join([*above, *[""] * bool(tried), *lines, *place])
+    display(text, lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
 
 
 def html_table(exercises: Iterable[Exercise], records: dict[str, Record]) -> str:
@@ -216,42 +198,33 @@ def html_table(exercises: Iterable[Exercise], records: dict[str, Record]) -> str
 def overview(records: dict[str, Record]) -> list[str]:
     """A line for each chapter, the sum, and the meaning of the signs."""
     most = max(len(of_chapter(slug)) for slug in chapters())
-    lines, total = [], [0, 0, 0, 0]
-    for slug, row in chapters().items():
-        exercises = of_chapter(slug)
+
+    def line(name: str, exercises: Collection[Exercise], signs: bool = True) -> str:
         kinds = [status(exercise, records[exercise.id]) for exercise in exercises]
-        sums = [kinds.count("solved"), len(exercises), sum(records[exercise.id]["best"] for exercise in exercises),
-                sum(exercise.possible for exercise in exercises)]
-        total = [a + b for a, b in zip(total, sums, strict=True)]
-        signs = "".join(SIGNS[kind] for kind in kinds)
-        lines.append(f"{row['number']} {slug.replace('-', ' '):22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
-                     f"{sums[2]:3} of {sums[3]:3} points")
-    lines.append(f"{'all':25} {'':{most}} {total[0]:3} of {total[1]:2}  {total[2]:3} of {total[3]:3} points")
-    return [*lines, LEGEND]
+        row = "".join(SIGNS[kind] for kind in kinds) if signs else ""
+        best, possible = sum(records[exercise.id]["best"] for exercise in exercises), sum(exercise.possible for exercise in exercises)
+        return f"{name:25} {row:{most}} {kinds.count('solved'):3} of {len(kinds):2}  {best:3} of {possible:3} points"
+
+    lines = [line(f"{row['number']} {slug.replace('-', ' ')}", of_chapter(slug)) for slug, row in chapters().items()]
+    return [*lines, line("all", EXERCISES.values(), signs=False), LEGEND]
 
 
 def describe(exercise: Exercise, record: Record) -> str:
     """One exercise: its sign, its best points, its tries, and the result of the last check if that was not right."""
     kind = status(exercise, record)
-    text = f"{SIGNS[kind]} {exercise.id:26} {record['best']:2} of {exercise.possible:2}"
-    if record["tries"]:
-        text += f", {record['tries']} {'try' if record['tries'] == 1 else 'tries'}"
-        if kind != "solved":
-            text += f"; {STATES.get(record['state'], record['state'])}"
-    return text
+    tries = f", {record['tries']} {'try' if record['tries'] == 1 else 'tries'}" if record["tries"] else ""
+    last = f"; {STATES.get(record['state'], record['state'])}" if tries and kind != "solved" else ""
+    return f"{SIGNS[kind]} {exercise.id:26} {record['best']:2} of {exercise.possible:2}{tries}{last}"
 
 
 class Display:
     """An object that is `text` in a terminal and what `html` returns in a page; `html` is called only there."""
 
     def __init__(self, text: str, html: Callable[[], str]):
-        self.text, self.html = text, html
+        self.text, self._repr_html_ = text, html
 
     def __repr__(self) -> str:
         return self.text
-
-    def _repr_html_(self) -> str:
-        return self.html()
 
 
 def display(text: str, html: Callable[[], str]) -> None:
@@ -265,8 +238,7 @@ def display(text: str, html: Callable[[], str]) -> None:
 def in_notebook() -> bool:
     """Whether this runs in the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "kernel", None) is not None
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
 
 
 # The next exercise
@@ -286,8 +258,7 @@ def next_exercise(folder: Path | str = ".") -> None:
     exercise of the same chapter, then of the chapters after it, then of those before it. If a chapter needs another one in which
     you have solved nothing, the easiest exercise of that one comes first.
 
-    folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be
-    read.
+    folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be read.
     """
     choice = choose_next(all_records(folder))
     if choice is None:

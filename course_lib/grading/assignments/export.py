@@ -13,20 +13,17 @@ from typing import NamedTuple
 from course_lib.exercises import get
 from course_lib.grading.assignments import build, form, regions, release
 from course_lib.grading.assignments.form import FormError, chapter, exercise, role, select_chapters
-from course_lib.grading.exercise import Exercise
 
 
 def add_arguments(parser) -> None:
     """The options of `export`."""
     parser.add_argument("target", choices=sorted(TARGETS), help="the grader to export for")
     parser.add_argument("to", type=Path, metavar="DIR", help="the folder to write")
-    parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR",
-                        help="the notebooks with the answers (default: solutions)")
+    form.add_folders(parser)
     parser.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
                         help="the chapters to export, by slug or number; all of them if not given. Gradescope's autograder needs to know: it "
                              "asks for all exercises of these")
-    parser.add_argument("--seed", type=int, default=0, metavar="N",
-                        help="draws the inputs of nbgrader's and otter's checks (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the inputs of nbgrader's and otter's checks (default: 0)")
     parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
@@ -40,12 +37,9 @@ def run(args) -> int:
         there = [name for name in files if (args.to / name).exists()]
         if there and not args.force:
             raise FormError(f"{args.to / there[0]} is already there, and kept: name another folder, or add --force")
-        for name, content in files.items():
-            path = args.to / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
-            if name in target.programs:
-                path.chmod(0o755)
+        form.write_files(args.to, files)
+        for name in target.programs:
+            (args.to / name).chmod(0o755)
     except (FormError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -68,11 +62,8 @@ earned("{id}", seed={seed})"""
 
 
 def nbgrader_files(pages: dict[Path, dict], seed: int) -> dict[str, str]:
-    """An nbgrader course: source/NAME/NAME.ipynb for each chapter, and its configuration.
-
-    Answers are solution cells, which nbgrader empties; each check is a locked test cell that ends in the points earned. A check writes
-    nothing to stderr, for which nbgrader would give 0, and never ends in nothing, for which it would give all points.
-    """
+    """An nbgrader course: source/NAME/NAME.ipynb for each chapter, and its configuration. Answers are solution cells, which nbgrader empties;
+    each check is a locked test cell that ends in the points earned, since nbgrader would give all points for one that ends in nothing."""
     files = {"nbgrader_config.py": NBGRADER_CONFIG}
     for path, page in pages.items():
         files[f"source/{path.stem}/{path.name}"] = form.dumps(nbgrader_notebook(page, path, seed))
@@ -83,20 +74,22 @@ def nbgrader_notebook(page: dict, path: Path, seed: int) -> dict:
     """The source notebook of one assignment."""
     cells, opened = [], False
     for cell in copy.deepcopy(page["cells"]):
-        kind, name = role(cell), exercise(cell)
+        kind, name, mark = role(cell), exercise(cell), {}
         if kind in ("why", "solution-only"):
             continue
         opened = opened or kind == "task"
         if kind == "task":
-            cell["metadata"]["nbgrader"] = nbgrader_metadata(f"{name}-task", locked=True)
+            mark = {"grade_id": f"{name}-task", "locked": True}
         elif kind == "answer":
             cell["metadata"].pop("tags", None)
-            cell["metadata"]["nbgrader"] = nbgrader_metadata(name, solution=True)
+            mark = {"grade_id": name, "solution": True}
         elif kind == "check":
             cell["source"] = NBGRADER_TEST.format(id=name, seed=seed)
-            cell["metadata"]["nbgrader"] = nbgrader_metadata(f"{name}-check", grade=True, locked=True, points=get(name).possible)
+            mark = {"grade_id": f"{name}-check", "grade": True, "locked": True, "points": get(name).possible}
         elif not opened and cell["cell_type"] == "code":
-            cell["metadata"]["nbgrader"] = nbgrader_metadata(f"cell-{len(cells)}", locked=True)
+            mark = {"grade_id": f"cell-{len(cells)}", "locked": True}
+        if mark:
+            cell["metadata"]["nbgrader"] = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False, **mark}
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
         elif cell["cell_type"] == "markdown":
@@ -104,14 +97,6 @@ def nbgrader_notebook(page: dict, path: Path, seed: int) -> dict:
         cells.append(cell)
     cells[0]["source"] = cells[0]["source"].replace("# Solutions", "# Exercises", 1)
     return form.normal({**page, "cells": cells}, path.stem)
-
-
-def nbgrader_metadata(grade_id: str, grade: bool = False, solution: bool = False, locked: bool = False,
-          points: int | None = None) -> dict:
-    """The metadata by which nbgrader knows a cell."""
-    metadata = {"schema_version": 3, "grade_id": grade_id, "grade": grade, "solution": solution, "locked": locked,
-             "task": False}
-    return metadata if points is None else {**metadata, "points": points}
 
 
 # otter
@@ -142,12 +127,13 @@ def otter_files(pages: dict[Path, dict], seed: int) -> dict[str, str]:
     files: dict[str, str] = {}
     for path, page in pages.items():
         nb = otter_notebook(page, path)
-        ids = nb["metadata"]["course"]["exercises"]
         files[f"{path.stem}/{path.name}"] = form.dumps(nb)
         files[f"{path.stem}/otter_config.json"] = json.dumps({"show_all_public": True}, indent=1) + "\n"
         files[f"{path.stem}/requirements.txt"] = release.requirements(release.find_address(page)) + "otter-grader==7.*\n"
-        for each in ids:
-            files[f"{path.stem}/tests/{each}.py"] = otter_tests(get(each), seed)
+        for name in nb["metadata"]["course"]["exercises"]:
+            cases = (OTTER_CASE.format(id=name, check=check.name, points=check.points, seed=seed, function=re.sub(r"\W+", "_", check.name))
+                     for check in get(name).checks)
+            files[f"{path.stem}/tests/{name}.py"] = OTTER_HEAD.format(id=name) + "".join(cases)
     return files
 
 
@@ -163,61 +149,19 @@ def otter_notebook(page: dict, path: Path) -> dict:
     return form.normal(nb, path.stem)
 
 
-def otter_tests(each: Exercise, seed: int) -> str:
-    """The test file of one exercise."""
-    return OTTER_HEAD.format(id=each.id) + "".join(
-        OTTER_CASE.format(id=each.id, check=check.name, points=check.points, seed=seed,
-                    function=re.sub(r"\W+", "_", check.name)) for check in each.checks)
-
-
 # Gradescope
 
-PACKAGED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".txt")
-GRADESCOPE_SETUP = """\
-#!/usr/bin/env bash
-# Runs once, when the autograder is built.
-set -euo pipefail
-apt-get update
-apt-get install -y bubblewrap python3-pip python3-venv
-python3 -m venv /autograder/venv
-/autograder/venv/bin/pip install --quiet -r /autograder/source/requirements.txt
-"""
-GRADESCOPE_RUN = """\
-#!/usr/bin/env bash
-# Runs for each submission, which lies in /autograder/submission; Gradescope reads /autograder/results/results.json.
-# Without isolation a submission could read the references or write its own result: if bubblewrap is not allowed where
-# this runs, nothing is graded, and the results say so. Set AUTOGRADER_FLAGS to nothing to grade all the same.
-set -uo pipefail
-root=${AUTOGRADER_ROOT:-/autograder}
-python=${AUTOGRADER_PYTHON:-$root/venv/bin/python}
-flags=${AUTOGRADER_FLAGS---require-isolation}
-mkdir -p "$root/results"
-report() {                                                 # results without marks
-    printf '{"score": 0, "output": "%s"}' "$1" > "$root/results/results.json"
-}
-if [ -z "$(cd "$root/submission" && find . -iname '*.ipynb' -not -path '*/.*' -print -quit)" ]; then
-    report "There is not a notebook in this submission. Submit one, NN-name.ipynb."
-    exit 0
-fi
-report "The autograder stopped, and nothing was graded: this 0 is not a mark. Tell your instructor."
-work=$(mktemp -d)
-mkdir "$work/class"
-cp -r "$root/submission" "$work/class/submission"
-echo submission > "$work/roster"                           # one student, however many notebooks and folders
-cd "$root/source" || exit 1
-"$python" -m course_lib.grading grade "$work/class" --roster "$work/roster" --chapter CHAPTERS --gradescope "$work/reports" $flags
-cp "$work/reports/submission/results.json" "$root/results/results.json"
-"""
+PACKAGED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".html", ".txt")
 
 
 def gradescope_files(pages: dict[Path, dict], seed: int) -> dict[str, str | bytes]:
     """A Gradescope autograder for the chapters of these pages: a folder to zip and upload, with the package as it is now, so that marks do
     not change when the course does. The seed is drawn anew for each submission."""
     chapters = ",".join(map(chapter, pages))
-    files: dict[str, str | bytes] = {"setup.sh": GRADESCOPE_SETUP, "run_autograder": GRADESCOPE_RUN.replace("CHAPTERS", chapters)}
-    files["requirements.txt"] = "".join(
-        line + "\n" for line in release.requirements(None).splitlines()
-        if not line.startswith("#") and line != "jupyterlab")
+    setup, run_each = (Path(__file__).with_name(f"gradescope_{name}.sh").read_text("utf-8") for name in ("setup", "run"))
+    needs = [line for line in release.requirements(None).splitlines() if not line.startswith("#") and line != "jupyterlab"]
+    files: dict[str, str | bytes] = {"setup.sh": setup, "run_autograder": run_each.replace("CHAPTERS", chapters),
+                                     "requirements.txt": "\n".join(needs) + "\n"}
     package = Path(str(resources("course_lib")))
     for path in sorted(package.rglob("*")):
         if path.is_file() and path.suffix in PACKAGED and "__pycache__" not in path.parts:
@@ -226,7 +170,7 @@ def gradescope_files(pages: dict[Path, dict], seed: int) -> dict[str, str | byte
 
 
 class Target(NamedTuple):
-    """A grader to export for. write: the files by their names, given notebooks and seed; programs: those of them that are executed."""
+    """A grader to export for: what makes the files, given notebooks and seed; what to do next; the files that are executed."""
 
     write: Callable[[dict[Path, dict], int], dict]
     next_step: str

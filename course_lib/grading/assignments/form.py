@@ -1,7 +1,6 @@
 """Notebooks as plain data: read, written in the book's normal form, and checked for what exercises need.
 
-The role of a cell is in its metadata, {"course": {"role": ..., "exercise": id}}: task, answer, check, why of an
-exercise, or solution-only; a cell without a role is for everybody.
+The role of a cell is in its metadata, {"course": {"role": ..., "exercise": id}}: one of ROLES; a cell without a role is for everybody.
 """
 from __future__ import annotations
 
@@ -10,7 +9,8 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from course_lib.exercises import chapter_slug, of_chapter
@@ -20,8 +20,7 @@ KINDS = {"task": "markdown", "answer": "code", "check": "code", "why": "markdown
 ROLES = (*KINDS, "solution-only", "solution-link")
 NOTEBOOK_METADATA = ("accelerator", "course", "kernelspec", "language_info", "mystnb", "widgets")
 CELL_METADATA = ("cellView", "course", "jupyter", "mystnb", "nbgrader", "slideshow", "tags")
-KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-          "language_info": {"name": "python"}}
+KERNEL = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
 NAME = re.compile(r"(\d\d)-[a-z0-9-]+\.ipynb")
 
 
@@ -29,10 +28,23 @@ class FormError(ValueError):
     """A notebook that cannot be used; one line for each fault, with the notebook, the cell, what is needed."""
 
 
-# Reading and writing
+def add_folders(parser, exercises: str = "") -> None:
+    """The options that name the folders of notebooks; that of the exercises has this help."""
+    parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="the notebooks with the answers (default: solutions)")
+    if exercises:
+        parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR", help=f"{exercises} (default: exercises)")
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files, names to contents, below a folder."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
 
 def read(path: Path) -> dict:
-    """The notebook with its texts in one piece. Raises FormError if the file is none."""
+    """The notebook with its texts in one piece. Raises FormError if the file is not one."""
     try:
         return parse(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
@@ -52,7 +64,7 @@ def parse(text: str) -> dict:
             if "text" in output:
                 output["text"] = joined(output["text"])
             for mime, value in output.get("data", {}).items():
-                if not is_json(mime):
+                if not (mime.startswith("application/") and mime.endswith("json")):
                     output["data"][mime] = joined(value)
     return nb
 
@@ -60,11 +72,6 @@ def parse(text: str) -> dict:
 def joined(text: str | list) -> str:
     """A source or an output as one string, whichever way the file has it."""
     return "".join(text) if isinstance(text, list) else text
-
-
-def is_json(mime: str) -> bool:
-    """True for a type of data that JSON describes."""
-    return mime.startswith("application/") and mime.endswith("json")
 
 
 def dumps(nb: dict) -> str:
@@ -76,28 +83,23 @@ def dumps(nb: dict) -> str:
             if isinstance(output.get("text"), str):
                 output["text"] = output["text"].splitlines(True)
             for mime, value in output.get("data", {}).items():
-                if isinstance(value, str) and (mime.startswith("text/") or mime in ("application/javascript",
-                                                                                    "image/svg+xml")):
+                if isinstance(value, str) and (mime.startswith("text/") or mime in ("application/javascript", "image/svg+xml")):
                     output["data"][mime] = value.splitlines(True)
     return json.dumps(nb, indent=1, sort_keys=True, ensure_ascii=False, separators=(",", ": ")) + "\n"
 
 
 def normal(nb: dict, stem: str) -> dict:
-    """A copy in normal form: ids of cells from their content, counts from their place, only the metadata in use.
-
-    The outputs stay as they are: whoever ran the notebook has put them in order.
-    """
+    """A copy in normal form: ids of cells from their content, counts from their place, only the metadata in use; the outputs as they are."""
     nb = copy.deepcopy(nb)
     nb["metadata"] = {**{k: v for k, v in nb["metadata"].items() if k in NOTEBOOK_METADATA}, **copy.deepcopy(KERNEL)}
     nb["nbformat"], nb["nbformat_minor"] = 4, 5
     stem = re.sub(r"^\d\d-", "", stem)                        # ids do not depend on the number of a chapter
-    seen: dict[str, int] = {}
-    count = 0
+    seen, count = Counter(), 0
     for cell in nb["cells"]:
         cell["source"] = cell["source"].rstrip()
         cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k in CELL_METADATA and v}
         digest = hashlib.sha1(f"{stem}\0{cell['cell_type']}\0{cell['source']}".encode()).hexdigest()[:8]
-        seen[digest] = seen.get(digest, 0) + 1
+        seen[digest] += 1
         cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         if cell["cell_type"] == "code":
             count += 1
@@ -110,10 +112,8 @@ def normal(nb: dict, stem: str) -> dict:
     return nb
 
 
-# Roles
-
 def role(cell: dict) -> str | None:
-    """A cell's role: task, answer, check or why; None where it has none."""
+    """A cell's role, one of ROLES; None where it has none."""
     return (cell["metadata"].get("course") or {}).get("role")
 
 
@@ -158,54 +158,49 @@ def heading(source: str) -> str | None:
 
 def find_faults(nb: dict, path: Path) -> list[str]:
     """What a solution notebook lacks to be the source of the exercises of its chapter. Cells count from 1."""
-    faults: list[str] = []
+    place = f"{path.parent.name}/{path.name}"
+    faults, cells, headings = [], {}, set()              # cells: the numbers of those with an exercise and a role
     wanted = [each.id for each in of_chapter(chapter(path))]
-    cells: dict[tuple[str, str], list[int]] = {}
-    headings: set[str] = set()
     if not nb["cells"] or not re.match(r"# Solutions\b", nb["cells"][0]["source"]):
         faults.append(f"{cell_place(path, 1)}: the title must begin with `# Solutions`; the exercises get `# Exercises`")
     for number, cell in enumerate(nb["cells"], 1):
         def add(sentence, number=number):
             faults.append(f"{cell_place(path, number)} {sentence}")
 
-        if role(cell) is not None and role(cell) not in ROLES[:-1]:
-            add(f"has the role {role(cell)!r}; the roles are {', '.join(ROLES[:-1])}")
+        kind, name, source = role(cell), exercise(cell), cell["source"]
+        if kind is not None and kind not in ROLES[:-1]:
+            add(f"has the role {kind!r}; the roles are {', '.join(ROLES[:-1])}")
+        elif kind is None and cell["cell_type"] == "code" and regions.BEGIN in source:
+            add("holds an answer and has no role: set its metadata course.role to answer")
+        if kind not in KINDS:
             continue
-        if role(cell) not in KINDS:
-            if role(cell) is None and cell["cell_type"] == "code" and regions.BEGIN in cell["source"]:
-                add("holds an answer and has no role: set its metadata course.role to answer")
+        if name not in wanted:
+            add(f"belongs to the exercise {name!r}; chapter {chapter(path)} has {', '.join(wanted) or 'none'}")
             continue
-        if exercise(cell) not in wanted:
-            add(f"belongs to the exercise {exercise(cell)!r}; chapter {chapter(path)} has "
-                f"{', '.join(wanted) or 'none'}")
-            continue
-        cells.setdefault((exercise(cell), role(cell)), []).append(number)
-        if cell["cell_type"] != KINDS[role(cell)]:
-            add(f"has the role {role(cell)} and is a {cell['cell_type']} cell; it must be a {KINDS[role(cell)]} cell")
-        elif role(cell) == "task":
-            title = heading(cell["source"])
+        cells.setdefault((name, kind), []).append(number)
+        if cell["cell_type"] != KINDS[kind]:
+            add(f"has the role {kind} and is a {cell['cell_type']} cell; it must be a {KINDS[kind]} cell")
+        elif kind == "task":
+            title = heading(source)
             if not title:
                 add("is a task and must open with a heading, `## Title`")
             elif slug(title) in headings:
                 add(f"has the heading of another task, {title!r}; a link could not tell them apart")
             headings.add(slug(title or ""))
-        elif role(cell) == "answer":
-            for fault in regions.find_faults(cell["source"], exercise(cell)):
+        elif kind == "answer":
+            for fault in regions.find_faults(source, name):
                 add(fault)
-        elif role(cell) == "check" and cell["source"].strip() != f'check("{exercise(cell)}")':
-            add(f'is the check of {exercise(cell)}; its one line must be check("{exercise(cell)}")')
-        elif role(cell) == "why" and not why(cell["source"]):
+        elif kind == "check" and source.strip() != f'check("{name}")':
+            add(f'is the check of {name}; its one line must be check("{name}")')
+        elif kind == "why" and not why(source):
             add("says nothing: the reason why the solution is so belongs here")
-    for each in wanted:
-        numbers = {kind: cells.get((each, kind), []) for kind in KINDS}
-        for kind, at in numbers.items():
-            if len(at) != 1:
-                faults.append(f"{path.parent.name}/{path.name} has {len(at)} cells with the role {kind} for {each}"
-                             f"{': cells ' + ', '.join(map(str, at)) if at else ''}; it needs one")
-        order = [at[0] for at in numbers.values() if at]
+    for name in wanted:
+        numbers = [cells.get((name, kind), []) for kind in KINDS]
+        faults += [f"{place} has {len(at)} cells with the role {kind} for {name}{': cells ' + ', '.join(map(str, at)) if at else ''}; it needs one"
+                   for kind, at in zip(KINDS, numbers, strict=True) if len(at) != 1]
+        order = [at[0] for at in numbers if at]
         if order != sorted(order):
-            faults.append(f"{path.parent.name}/{path.name} has the cells of {each} out of order; it is "
-                         f"{', '.join(KINDS)}")
+            faults.append(f"{place} has the cells of {name} out of order; it is {', '.join(KINDS)}")
     return faults
 
 
@@ -214,8 +209,6 @@ def slug(title: str) -> str:
     plain = re.sub(r"\$[^$]*\$", "", title).strip().lower().replace(" ", "-")
     return re.sub(r"[^\w-]", "", plain)
 
-
-# The reason, folded
 
 DETAILS = re.compile(r"<details>\s*<summary>.*?</summary>\s*(.*?)\s*</details>", re.S)
 
@@ -230,8 +223,6 @@ def fold(source: str) -> str:
     """An explanation that the reader opens."""
     return f"<details><summary>Explanation</summary>\n\n{why(source)}\n\n</details>"
 
-
-# Stored outputs
 
 def cells_without_output(nb: dict, path: Path) -> list[str]:
     """The cells that check an answer and store no output. A comparison of outputs would pass over them in silence."""

@@ -1,7 +1,5 @@
-"""What exported notebooks call inside another grader: the verdict on a function of the notebook, and its points.
-
-It runs in the learner's own process, as those graders do, so only the command line is for credit.
-"""
+"""What exported notebooks call inside another grader: the verdict on a function of the notebook, and its points. It runs in the
+learner's own process, as those graders do, so only the command line is for credit."""
 from __future__ import annotations
 
 import contextlib
@@ -19,13 +17,9 @@ _last: dict[tuple, tuple[Callable, Report]] = {}
 
 
 def earned(exercise_id: str, seed: int | None = None, names: dict | None = None) -> int:
-    """Print the report on the function of this name where you call, and return its points.
-
-    Ends an nbgrader test cell: a number there is partial credit.
-    """
-    if names is None:
-        names = {exercise_id: find_in_callers(exercise_id, sys._getframe(1))}
-    report = verdict(exercise_id, names, seed)
+    """Print the report on the function of this name where you call, and return its points: at the end of a test cell of nbgrader's, a
+    number is partial credit."""
+    report = verdict(exercise_id, {exercise_id: find_in_callers(exercise_id, sys._getframe(1))} if names is None else names, seed)
     print(report)
     return report.earned
 

@@ -38,14 +38,11 @@ def without_marks(source: str) -> str:
 
 def stub(source: str) -> str:
     """The cell with `raise NotImplementedError` where the answer stands, as deep as its first line."""
-    lines_left: list[str] = []
+    left: list[str] = []
     for inside, lines in split(source):
-        if not inside:
-            lines_left += lines
-            continue
         first = next((line for line in lines if line.strip()), "")
-        lines_left.append(first[:len(first) - len(first.lstrip())] + STUB)
-    return "\n".join(lines_left)
+        left += [first[:len(first) - len(first.lstrip())] + STUB] if inside else lines
+    return "\n".join(left)
 
 
 def find_faults(source: str, name: str) -> list[str]:
@@ -66,19 +63,12 @@ def find_faults(source: str, name: str) -> list[str]:
     try:
         left = ast.parse(stub(source))
     except SyntaxError:
-        return ["is not Python once the answer is taken out: the marks must stand inside the function, around whole "
-                "statements"]
+        return ["is not Python once the answer is taken out: the marks must stand inside the function, around whole statements"]
     function = next((node for node in left.body if isinstance(node, DEFINITIONS) and node.name == name), None)
     if function is None:
         word = "class" if isinstance(definitions[0], ast.ClassDef) else "def"
         return [f"has the line `{word} {name}(...)` between the marks; it must stay outside, with the docstring"]
     if not ast.get_docstring(function):
         return [f"has no docstring of {name} outside the marks: learners need it"]
-    if not any(is_stub(node) for node in ast.walk(function)):
-        return [f"has its answer outside of {name}; it belongs into the function"]
-    return []
-
-
-def is_stub(node: ast.AST) -> bool:
-    """True for `raise NotImplementedError`, with or without a message."""
-    return isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id == "NotImplementedError"
+    stubs = [node for node in ast.walk(function) if isinstance(node, ast.Raise) and ast.unparse(node) == STUB]
+    return [] if stubs else [f"has its answer outside of {name}; it belongs into the function"]

@@ -11,42 +11,13 @@ from course_lib.grading.assignments.form import FormError, role
 
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)[^)]*\)")         # links to files of the book
 
-STUDENT = """\
-# Exercises
-
-The notebooks of this folder hold exercises that check themselves. Write each function where
-`raise NotImplementedError` stands, run its cell, then run the check below it. `hint("name")` helps, step by step.
-
-    pip install -r requirements.txt
-    jupyter lab
-
-{notebooks}
-
-`check` runs in your own notebook and tells you what it saw. The marks come from your teacher's computer, which runs
-your functions again on inputs of its own. It finds them by their names: keep those.
-
-The package `course_lib` holds the answers to compare with, in the open, and `solution("name")` prints one. Look there
-once you have an answer of your own.
-"""
-TEACHER = """\
-# Solutions
-
-{notebooks}
-
-Each answer is folded, with the reason below it. To grade a folder of submissions:
-
-    course-grader grade FOLDER --chapter NAME --csv marks.csv --require-isolation
-"""
 NO_ADDRESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 
 
 def add_arguments(parser) -> None:
     """The options of `release`."""
     parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="gets the folders student and solutions")
-    parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR",
-                        help="the notebooks with the answers (default: solutions)")
-    parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR",
-                        help="where the outputs of the exercises are stored (default: exercises)")
+    form.add_folders(parser, "where the outputs of the exercises are stored")
     parser.add_argument("--chapter", type=lambda text: text.split(","), metavar="NAME,NAME",
                         help="only the notebooks of these chapters, by slug or number, for a release week by week (default: all)")
     parser.add_argument("--force", action="store_true", help="write over files that are there")
@@ -60,13 +31,11 @@ def run(args) -> int:
                             "course. Run it in one, or name its folder by --solutions.")
         pages = form.select_chapters(build.read_sources(args.solutions), args.chapter)
         student, teacher = make_bundles(pages, args.exercises)
-        there = [folder for folder in (args.to / "student", args.to / "solutions")
-                 if folder.exists() and any(folder.iterdir())]
+        there = [folder for folder in (args.to / "student", args.to / "solutions") if folder.exists() and any(folder.iterdir())]
         if there and not args.force:
-            raise FormError(f"{', '.join(map(str, there))} already there, and kept: name another folder, "
-                            "or add --force")
+            raise FormError(f"{', '.join(map(str, there))} already there, and kept: name another folder, or add --force")
         for folder, bundle in (("student", student), ("solutions", teacher)):
-            write(args.to / folder, bundle)
+            form.write_files(args.to / folder, bundle)
     except (FormError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -90,8 +59,8 @@ def make_bundles(pages: dict[Path, dict], exercises: Path) -> tuple[dict[str, st
         student[f"exercises/{path.name}"] = form.dumps(strip_links(nb, path.stem))
         teacher[f"solutions/{path.name}"] = form.dumps(strip_links(page, path.stem))
     lists = {folder: "\n".join(titles).format(folder=folder) for folder in ("exercises", "solutions")}
-    for bundle, text, folder in ((student, STUDENT, "exercises"), (teacher, TEACHER, "solutions")):
-        bundle["README.md"] = text.format(notebooks=lists[folder])
+    for bundle, name, folder in ((student, "student.md", "exercises"), (teacher, "teacher.md", "solutions")):
+        bundle["README.md"] = Path(__file__).with_name(name).read_text("utf-8").format(notebooks=lists[folder])
         bundle["requirements.txt"] = requirements(requirement)
     return student, teacher
 
@@ -120,11 +89,3 @@ def requirements(course: str | None) -> str:
     except metadata.PackageNotFoundError:
         needs = ["torch"]
     return NO_ADDRESS + "\n".join([*needs, "jupyterlab"]) + "\n"
-
-
-def write(folder: Path, bundle: dict[str, str]) -> None:
-    """Write a bundle, names to texts, below a folder."""
-    for name, text in bundle.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8", newline="\n")

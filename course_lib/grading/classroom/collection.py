@@ -1,8 +1,5 @@
-"""Collect submissions: the notebooks below some paths, each with its student, before anything is graded.
-
-A submission is in a folder, in an archive, or in a download of Moodle or Canvas. Where its student is not clear there is an error, so
-that no work is counted for another student.
-"""
+"""Collect submissions: the notebooks in folders, archives and downloads of Moodle or Canvas, each with its student, before anything is
+graded. Where the student is not clear there is an error, so that no work is counted for another student."""
 from __future__ import annotations
 
 import os
@@ -10,7 +7,7 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,8 +40,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Collected:
-    """The submissions; the files without a notebook among them; the submissions whose student follows from the beginning of their
-    name alone."""
+    """The submissions; the files without a notebook among them; the submissions whose student follows from the beginning of their name alone."""
 
     submissions: list[Submission] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -53,25 +49,29 @@ class Collected:
 
 @dataclass(frozen=True)
 class File:
-    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), its path, and
-    whether its archive has several entries of its name."""
+    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), its path,
+    whether it is or may hold a notebook, and whether its archive has several entries of its name."""
 
     names: tuple[str, ...]
     path: str
+    readable: bool
     twice: bool = False
 
 
 def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
     """The notebooks at these paths and below them, each with its student; a file that is named twice once.
 
-    Several paths are taken as if the folder that they have in common had been named. The student is the first folder
-    below it, or the file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one
-    who is known by the name of a folder on the way, of the file, or by the beginning of it.
-
-    Raises ValueError if a path does not exist, if there is no notebook, or if a student cannot be told from another.
+    Several paths are taken as if the folder that they have in common had been named. The student is the first folder below it, or the
+    file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one who is known by the name of a folder
+    on the way, of the file, or by the beginning of it. Raises ValueError if a path does not exist, if there is no notebook, or if a student
+    cannot be told from another.
     """
+    def display(file: File) -> str:                      # as the command line has it: absolute, or from the folder of now
+        return file.path if any(map(os.path.isabs, paths)) else os.path.relpath(file.path)
+
     roster, root = roster or Roster(), common_folder(paths)
-    notebooks, others = list_files(paths, root)
+    files = list_files(paths, root)
+    notebooks, others = [file for file in files if file.readable], [file for file in files if not file.readable]
     if not notebooks:
         raise ValueError(f"no notebook in {', '.join(paths)}: looked for {KINDS}")
     if not roster:
@@ -82,13 +82,13 @@ def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
     students = disambiguate([(file, *student_of(file, given, roster, canvas)) for file in [*notebooks, *empty]])
     known = {student for _, student in students[:len(notebooks)]}
     if roster and not known & set(roster.students):
-        raise ValueError(f"no notebook belongs to a student of the roster: it names {roster.students[0]}, and the first "
-                         f"notebook is of {students[0][1]}")
-    submissions = {file: Submission(student, display_path(file.path, paths), file.twice,
-                                    file.names[0] if match_download(file, canvas, roster) else "")
-                   for i, (file, student) in enumerate(students) if i < len(notebooks) or student not in known and (not roster or student in roster.students)}
+        raise ValueError(f"no notebook belongs to a student of the roster: it names {roster.students[0]}, and the first notebook is of "
+                         f"{students[0][1]}")
+    submissions = {file: Submission(student, display(file), file.twice, file.names[0] if match_download(file, canvas, roster) else "")
+                   for i, (file, student) in enumerate(students)
+                   if i < len(notebooks) or student not in known and (not roster or student in roster.students)}
     return Collected(sorted(submissions.values(), key=lambda item: os.path.abspath(item.path)),
-                     [display_path(file.path, paths) for file in others if len(file.names) == 1 and file not in empty],
+                     [display(file) for file in others if len(file.names) == 1 and file not in empty],
                      [item for file, item in submissions.items() if item.student in roster.students
                       and not any(map(roster.find, possible_names(file, given))) and not match_download(file, canvas, roster)])
 
@@ -103,18 +103,19 @@ def common_folder(paths: Sequence[str]) -> str:
     return os.path.dirname(root) if root in whole and not os.path.isdir(root) and not archives.split_path(root) else root
 
 
-def list_files(paths: Sequence[str], root: str) -> tuple[list[File], list[File]]:
-    """The files at these paths and below them: those that are or may hold notebooks, and the others, in order."""
+def list_files(paths: Sequence[str], root: str) -> list[File]:
+    """The files at these paths and below them, in order. The one folder that all of an archive lies in is left out of the names if it
+    is called as the archive is: a folder that was packed as it stood."""
     spent: Counter = Counter()                           # seconds, by the first folder
-    by_path: dict[str, tuple[File, bool]] = {}
+    by_path: dict[str, File] = {}
     for path in sorted(set(map(os.path.abspath, paths))):
         files = list(walk(path, root, spent))
-        count = Counter(file.path for file, _ in files)
-        by_path |= {file.path: (replace(file, twice=count[file.path] > 1), readable) for file, readable in files}
+        count = Counter(file.path for file in files)
+        by_path |= {file.path: replace(file, twice=count[file.path] > 1) for file in files}
     files = [by_path[path] for path in sorted(by_path)]
-    if is_archive(root):
-        files = without_top(root, files)
-    return [file for file, readable in files if readable], [file for file, readable in files if not readable]
+    tops = {file.names[0] if len(file.names) > 1 else "" for file in files}
+    packed = is_archive(root) and tops == {without_suffix(os.path.basename(root))}
+    return [replace(file, names=file.names[1:]) for file in files] if packed else files
 
 
 def folders_without_notebook(notebooks: Sequence[File], others: Sequence[File]) -> list[File]:
@@ -125,18 +126,12 @@ def folders_without_notebook(notebooks: Sequence[File], others: Sequence[File]) 
     for file in others:
         deep = len(file.names) - 1
         if file.names[0] not in tops and (deep or os.path.isdir(file.path)):
-            folders[file.names[0]] = File(file.names[:1], str(Path(file.path).parents[deep - 1]) if deep else file.path)
+            folders[file.names[0]] = File(file.names[:1], str(Path(file.path).parents[deep - 1]) if deep else file.path, False)
     return list(folders.values())
 
 
-def display_path(path: str, paths: Sequence[str]) -> str:
-    """The path as the command line has it: absolute, or from the folder of now."""
-    return path if any(map(os.path.isabs, paths)) else os.path.relpath(path)
-
-
-def walk(path: str, root: str, spent: Counter) -> Iterator[tuple[File, bool]]:
-    """The files at and below a path, and whether each is a notebook or may hold one; empty folders with the others, and those that are
-    too deep or closed."""
+def walk(path: str, root: str, spent: Counter) -> Iterator[File]:
+    """The files at and below a path; empty folders too, and those that are too deep or closed."""
     names = Path(os.path.relpath(path, root)).parts if path != root else ()
     inside = archives.split_path(path)
     if inside and (inside[1] or is_archive(path)):
@@ -147,20 +142,20 @@ def walk(path: str, root: str, spent: Counter) -> Iterator[tuple[File, bool]]:
         except PermissionError:
             entries = []
         if names and (not entries or len(names) > archives.PARTS):
-            yield File(names, path), False
+            yield File(names, path, False)
             return
         for entry in entries:
             yield from walk(os.path.join(path, entry), root, spent)
     else:
-        yield File(names, path), is_notebook(path) or is_archive(path)
+        yield File(names, path, is_notebook(path) or is_archive(path))
 
 
-def walk_archive(path: str, names: tuple[str, ...], spent: Counter) -> Iterator[tuple[File, bool]]:
-    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and
-    holds a notebook: if it does not, that is what there is to say about it. In one that is the class itself the names
-    inside tell the students."""
+def walk_archive(path: str, names: tuple[str, ...], spent: Counter) -> Iterator[File]:
+    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and holds a notebook or
+    is reported; in one that is the class itself the names inside tell the students."""
+    whole = File(names, path, True)                      # to be reported as unreadable
     if names and spent[names[0]] > LISTING:
-        yield File(names, path), True                    # to be reported as unreadable
+        yield whole
         return
     began = time.monotonic()
     try:
@@ -173,18 +168,15 @@ def walk_archive(path: str, names: tuple[str, ...], spent: Counter) -> Iterator[
     inside = [(parts, place) for parts, place in inside if not any(name.startswith(".") or name in IGNORED for name in parts)]
     if not names:
         for parts, place in inside:
-            if is_archive(place):
-                yield from walk_archive(place, parts, spent)
-            else:
-                yield File(parts, place), is_notebook(place)
+            yield from walk_archive(place, parts, spent) if is_archive(place) else [File(parts, place, is_notebook(place))]
         return
     notebooks = [place for _, place in inside if is_notebook(place)]
     if len(set(notebooks)) > archives.MOST:              # perhaps with a whole library of scripts
         notebooks = [place for place in notebooks if not place.lower().endswith(".py")]
     if not notebooks or len(set(notebooks)) > archives.MOST:
-        yield File(names, path), True                   # to be reported as unreadable
+        yield whole
     else:
-        yield from ((File(names, place), True) for place in notebooks)
+        yield from (File(names, place, True) for place in notebooks)
 
 
 def is_notebook(path: str) -> bool:
@@ -192,26 +184,15 @@ def is_notebook(path: str) -> bool:
     return path.lower().endswith((".ipynb", ".py"))
 
 
-def without_top(root: str, files: Sequence[tuple[File, bool]]) -> list[tuple[File, bool]]:
-    """Without the one folder that all of an archive lies in, if that is called as the archive is: a folder that was
-    packed as it stood."""
-    top = {file.names[0] if len(file.names) > 1 else "" for file, _ in files}
-    if top != {without_suffix(os.path.basename(root))}:
-        return list(files)
-    return [(File(file.names[1:], file.path), readable) for file, readable in files]
-
-
 def check_one_class(root: str, files: Sequence[File]) -> None:
     """Raises ValueError if all is in one folder that looks like a whole class: as one student's, it would be one mark."""
-    tops = {file.names[0] for file in files}
-    if len(tops) != 1 or len(files[0].names) == 1 or MOODLE.match(files[0].names[0]):
+    top = files[0].names[0]
+    if len({file.names[0] for file in files}) != 1 or len(files[0].names) == 1 or MOODLE.match(top):
         return
-    inner = [file.names[1] for file in files if len(file.names) > 1]
     folders = {file.names[1] for file in files if len(file.names) > 2}
-    if len(folders) > 1 or any(MOODLE.match(name) or match_canvas(name, Roster()) for name in inner):
-        raise ValueError(f"all notebooks in {root} lie in one folder of it, {files[0].names[0]}, and in folders of that. If "
-                         f"it holds the class, name it: {os.path.join(root, files[0].names[0])}. If it is one student's, name "
-                         "the student in a --roster")
+    if len(folders) > 1 or any(MOODLE.match(name) or match_canvas(name, Roster()) for file in files for name in file.names[1:2]):
+        raise ValueError(f"all notebooks in {root} lie in one folder of it, {top}, and in folders of that. If it holds the class, name "
+                         f"it: {os.path.join(root, top)}. If it is one student's, name the student in a --roster")
 
 
 def match_canvas(name: str, roster: Roster) -> re.Match | None:
@@ -238,7 +219,8 @@ def student_of(file: File, given: str, roster: Roster, canvas: Counter) -> tuple
         student = roster.find_download(download["name"], download["number"])
         return (student, "") if student else (download["name"], download["number"])
     folders, stem = file.names[:-1], without_suffix(file.names[-1])
-    for candidate in [*possible_names(file, given), *prefixes(stem)]:
+    prefixes = [stem[:i] for i in reversed(range(len(stem))) if stem[i] in "_- "]      # "mo_lee" and "mo" of "mo_lee_03"
+    for candidate in [*possible_names(file, given), *prefixes]:
         if student := roster.find(candidate):
             return student, ""
     if not folders and given and chapter_in_name(stem, whole=True):
@@ -261,13 +243,6 @@ def disambiguate(files: Sequence[tuple[File, str, str]]) -> list[tuple[File, str
         alike.setdefault(normalize_spaces(printable(student)), set()).add(student)
     for names in alike.values():
         if len(names) > 1:
-            raise ValueError(f"{' and '.join(map(ascii, sorted(names)))} are called the same but for blanks, or for how an "
-                             "accent is stored: rename one")
+            raise ValueError(f"{' and '.join(map(ascii, sorted(names)))} are called the same but for blanks, or for how an accent is "
+                             "stored: rename one")
     return [(file, printable(student)) for file, student in named]
-
-
-def prefixes(stem: str) -> Iterable[str]:
-    """"mo_lee" and "mo" of "mo_lee_03": what is before a separator, the longest first."""
-    for i in reversed(range(len(stem))):
-        if stem[i] in "_- ":
-            yield stem[:i]

@@ -1,8 +1,5 @@
-"""Several graders of a class, each a process with a worker of its own.
-
-A grader that dies is replaced, and its submission is given to another once more. Results come over a pipe that only one grader
-holds, so one that is killed cannot stop the others.
-"""
+"""Several graders of a class, each a process with a worker and a pipe of its own, so one that is killed cannot stop the others: it is
+replaced, and its submission is given to another once more."""
 from __future__ import annotations
 
 import multiprocessing
@@ -33,9 +30,8 @@ class Task:
 
 
 def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) -> Iterator[tuple[Submission, Graded | str]]:
-    """Each submission with its record, or with the reason why it has none, in the order in which they finish. With one
-    worker in this process, with more in as many others. A student whose submissions have taken `task.limits.student` seconds
-    has none graded any more."""
+    """Each submission with its record, or with the reason why it has none, in the order in which they finish. With one worker in this
+    process, with more in as many others. A student whose submissions have taken `task.limits.student` seconds has none graded any more."""
     spent: Counter = Counter()                           # seconds, by student
 
     def spend(item: Submission, result: Graded | str) -> tuple[Submission, Graded | str]:
@@ -51,56 +47,52 @@ def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) ->
             yield (item, OVER.format(task.limits.student)) if over else spend(item, grade_with(workers[0], item, task))
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    waiting, tries, busy = deque(items), {}, {}
+    waiting, tries, busy = deque(items), Counter(), {}      # busy: the process and the submission of each pipe
 
     def start_grader(worker: Worker) -> None:
         own_end, other_end = context.Pipe()
         forked = worker if context.get_start_method() == "fork" else None
-        others = [pipe for pipe, *_ in busy.values()] if forked else []
-        others += [other.control for other in workers if forked and other is not worker and other.control is not None]
-        process = context.Process(target=run_grader, daemon=True,
-                                  args=(other_end, [own_end, *others], forked, worker.level, worker.require, task))
+        others = [*busy, *(other.control for other in workers if other is not worker and other.control is not None)] if forked else []
+        process = context.Process(target=run_grader, daemon=True, args=(other_end, [own_end, *others], forked, worker.level, worker.require, task))
         process.start()
         other_end.close()
         worker.detach_after_fork()                       # the grader has it now
-        busy[process.sentinel] = own_end, process, None
+        busy[own_end] = process, None
 
     for worker in workers:
         start_grader(worker)
     try:
         while busy:
-            for sentinel, (pipe, process, item) in list(busy.items()):
+            for pipe, (process, item) in list(busy.items()):
                 while item is None and waiting and spent[waiting[0].student] >= task.limits.student:
                     yield waiting.popleft(), OVER.format(task.limits.student)
                 if item is None and waiting:
                     item = waiting.popleft()
-                    tries[item] = tries.get(item, 0) + 1
-                    busy[sentinel] = pipe, process, item
+                    tries[item] += 1
+                    busy[pipe] = process, item
                     pipe.send(item)
                 elif item is None:
                     pipe.close()
                     process.join(10)
                     process.kill()
-                    del busy[sentinel]
-            ready = wait([pipe for pipe, *_ in busy.values()]) if busy else ()
-            for sentinel, (pipe, process, item) in list(busy.items()):
-                if pipe not in ready:
-                    continue
+                    del busy[pipe]
+            for pipe in wait(list(busy)) if busy else ():
+                process, item = busy[pipe]
                 try:
                     result = pipe.recv()
                 except (EOFError, OSError):
                     process.join(10)
-                    del busy[sentinel]
+                    del busy[pipe]
                     if tries[item] < TRIES:
                         waiting.appendleft(item)
                     else:
                         yield item, f"the grader stopped (exit code {process.exitcode})"
                     start_grader(Worker(workers[0].require, workers[0].level))
                     continue
-                busy[sentinel] = pipe, process, None
-                yield spend(item, Graded.from_dict(result) if isinstance(result, dict) else result)
+                busy[pipe] = process, None
+                yield spend(item, result)
     finally:
-        for _, process, _ in busy.values():
+        for process, _ in busy.values():
             process.kill()
 
 
@@ -131,5 +123,4 @@ def run_grader(pipe, others, worker: Worker | None, level: str, require: bool, t
                 item = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            result = grade_with(own_worker, item, task)
-            pipe.send(result.to_dict() if isinstance(result, Graded) else result)
+            pipe.send(grade_with(own_worker, item, task))

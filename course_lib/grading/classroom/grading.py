@@ -1,7 +1,5 @@
-"""Grade one notebook: a report on each exercise, and notes on what was left out of it.
-
-The grader draws the inputs and compares; the worker holds the learner's definitions. Stored outputs, marks included, are ignored.
-"""
+"""Grade one notebook: a report on each exercise, and notes on what was left out of it. The grader draws the inputs and compares; the
+worker holds the learner's definitions. Stored outputs, marks included, are ignored."""
 from __future__ import annotations
 
 import hashlib
@@ -25,6 +23,7 @@ from course_lib.grading.verdict import STATES, Report, grade
 NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name")
 SHOWN = 20_000                  # characters of an answer that a report shows
 LONGEST = 5_000                 # characters of a message or a note
+NO_MORE = "Return what is asked for, and no more."
 WHOLE = ("not_submitted", "no_notebook", "unreadable", "not_graded")         # states of a whole submission
 
 
@@ -45,12 +44,10 @@ class Graded:
 
     @property
     def earned(self) -> int:
-        """Points earned, over all exercises."""
         return sum(report.earned for report in self.reports)
 
     @property
     def possible(self) -> int:
-        """Points that could be earned."""
         return sum(report.possible for report in self.reports)
 
     @property
@@ -71,7 +68,6 @@ class Graded:
 
     @classmethod
     def from_dict(cls, data: dict) -> Graded:
-        """The inverse of `to_dict`."""
         values = {name: data[name] for name in cls.__dataclass_fields__}
         return cls(**{**values, "reports": [Report.from_dict(report) for report in data["reports"]]})
 
@@ -88,31 +84,26 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     except Unreadable as problem:
         reason = printable(str(problem))                 # it may contain names of files
         state = "no_notebook" if reason.startswith(NO_NOTEBOOK) else "unreadable"
-        result.notes.append(reason)
+        result.notes = [reason]
         result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
-        result.isolation = worker.level
-        result.seconds = time.monotonic() - began
-        return result
-    result.notes += filter(None, [selection.describe_mismatch(exercises, notebook, path)])
-    result.notes += [f"Cell {cell} could not be read: {problem}."
-                     for cell, (_, problem) in list(notebook.broken.items())[:20]]
-    result.notes += describe_not_run(notebook, exercises)
-    left_out: dict[str, tuple[str, str]] = {}
-    until = began + limits.submission
-    problems: dict[int, str] = {}
-    for exercise in exercises:
-        report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, until, problems)
-        result.reports.append(report)
-        result.code[exercise.id] = printable(code[:SHOWN], lines=True)
-    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())[:20]]
-    result.notes = [note[:LONGEST] for note in result.notes]
+    else:
+        notes = [selection.describe_mismatch(exercises, notebook, path),
+                 *(f"Cell {cell} could not be read: {problem}." for cell, (_, problem) in list(notebook.broken.items())[:20]),
+                 *describe_not_run(notebook, exercises)]
+        left_out, problems = {}, {}
+        for exercise in exercises:
+            report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, began + limits.submission, problems)
+            result.reports.append(report)
+            result.code[exercise.id] = printable(code[:SHOWN], lines=True)
+        notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())[:20]]
+        result.notes = [note[:LONGEST] for note in notes if note]
     result.isolation = worker.level                      # after the first start, which may have had to go lower
     result.seconds = time.monotonic() - began
     return result
 
 
-def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits,
-              left_out: dict, until: float, problems: dict[int, str]) -> tuple[Report, str]:
+def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits, left_out: dict, until: float,
+                   problems: dict[int, str]) -> tuple[Report, str]:
     """The report on one exercise, and the code that it is about."""
     try:
         needed = notebook.needed(exercise.id)
@@ -123,11 +114,9 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
         state, message = notebook.why_missing(exercise.id)
         return empty_report(exercise, state, f"{message}{name_not_run(notebook, exercise.id)}", seed), ""
     if time.monotonic() >= until:
-        return empty_report(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.",
-                     seed), code
+        return empty_report(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.", seed), code
     try:
-        with Remote(worker, needed, exercise.id, exercise.deadline, limits, left_out, until,
-                    exercise.forbid, exercise.of_class) as remote:
+        with Remote(worker, needed, exercise.id, exercise.deadline, limits, left_out, until, exercise.forbid, exercise.of_class) as remote:
             if remote.failed is not None and any(statement.effect for statement in needed):      # loops and calls that hang, perhaps
                 problems.update(remote.problems)
                 remote.statements = [statement for statement in needed if not statement.effect]
@@ -138,22 +127,19 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
     except NoSandbox:
         raise
     except Overworked as problem:
-        report = empty_report(exercise, "timeout", f"To grade what your answer gives takes {problem}. Return what is asked for, and "
-                                            "no more.", seed)
+        return empty_report(exercise, "timeout", f"To grade what your answer gives takes {problem}. {NO_MORE}", seed), code
     except Exception as problem:             # a fault of the grader's; the other exercises are still graded
         if isinstance(problem, MemoryError) or "allocate memory" in str(problem):
-            return empty_report(exercise, "memory", "To grade what your answer gives takes more memory than the grader has. Return "
-                                             "what is asked for, and no more.", seed), code
-        report = empty_report(exercise, "error", f"Your answer could not be graded ({type(problem).__name__} in the grader). "
-                                          "Tell your instructor.", seed)
-    else:
-        why = name_not_run(notebook, exercise.id)
-        if remote.problems and "left out" not in report.message:
-            cell, problem = next(iter(remote.problems.items()))
-            why = f" In cell {cell} something was left out: {problem}"
-        if why and report.state in ("error", "not_attempted"):            # an answer may be there that did not take effect
-            message = f"{report.message.rstrip('.')}.{why}" if report.message else why.strip()
-            report = replace(report, state="error", message=message)
+            return empty_report(exercise, "memory", f"To grade what your answer gives takes more memory than the grader has. {NO_MORE}", seed), code
+        message = f"Your answer could not be graded ({type(problem).__name__} in the grader). Tell your instructor."
+        return empty_report(exercise, "error", message, seed), code
+    why = name_not_run(notebook, exercise.id)
+    if remote.problems and "left out" not in report.message:
+        cell, problem = next(iter(remote.problems.items()))
+        why = f" In cell {cell} something was left out: {problem}"
+    if why and report.state in ("error", "not_attempted"):                # an answer may be there that did not take effect
+        message = f"{report.message.rstrip('.')}.{why}" if report.message else why.strip()
+        report = replace(report, state="error", message=message)
     return sanitize(report), code
 
 
@@ -161,14 +147,19 @@ def describe_not_run(notebook: Notebook, exercises: Sequence[Exercise]) -> list[
     """Notes on what is not run: loops and calls on which no answer depends, magics and shell commands."""
     notes, lines = [], [(statement.cell, statement.line) for statement in notebook.not_run([exercise.id for exercise in exercises])]
     if lines:
-        places = [f"line {line} of cell {cell}" for cell, line in lines[:10]] + (["others"] if len(lines) > 10 else [])
-        notes.append("Loops and calls on which no answer depends are not run; there are some in "
-                     f"{list_cells(list(dict.fromkeys(cell for cell, _ in lines)))}: {', '.join(places)}.")
+        cells = first_ten([str(cell) for cell in dict.fromkeys(cell for cell, _ in lines)])
+        numbers = f"cell {cells[0]}" if len(cells) == 1 else f"cells {', '.join(cells[:-1])} and {cells[-1]}"
+        places = first_ten([f"line {line} of cell {cell}" for cell, line in lines])
+        notes.append(f"Loops and calls on which no answer depends are not run; there are some in {numbers}: {', '.join(places)}.")
     if notebook.left_out:
-        magics = [f"{magic} in cell {cell}" for cell, magic in dict.fromkeys(notebook.left_out)]
-        magics = magics[:10] + (["others"] if len(magics) > 10 else [])
+        magics = first_ten([f"{magic} in cell {cell}" for cell, magic in dict.fromkeys(notebook.left_out)])
         notes.append(printable(f"Magics and shell commands are not run: {', '.join(magics)}."))
     return notes
+
+
+def first_ten(texts: list[str]) -> list[str]:
+    """The first ten of these, and "others" if there are more."""
+    return texts[:10] + ["others"] * (len(texts) > 10)
 
 
 def name_not_run(notebook: Notebook, name: str) -> str:
@@ -176,12 +167,6 @@ def name_not_run(notebook: Notebook, name: str) -> str:
     mentions = re.compile(rf"\b(def|class)\s+{re.escape(name)}\b|\b{re.escape(name)}\b(?!\s*\()")        # more than a call of it
     lines = [f"cell {statement.cell}, line {statement.line}" for statement in notebook.not_run([name]) if mentions.search(statement.text)]
     return f" Not run, since nothing seems to depend on what it does: {'; '.join(lines[:5])}." if lines else ""
-
-
-def list_cells(numbers: list[int]) -> str:
-    """"cell 2", or "cells 2, 5 and 7"; of many, the first ten."""
-    shown = [str(number) for number in numbers[:10]] + (["others"] if len(numbers) > 10 else [])
-    return f"cell {shown[0]}" if len(shown) == 1 else f"cells {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def empty_report(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:

@@ -1,5 +1,4 @@
-"""Marks: an instructor's own, from `marks.toml`, whose entries set points or the weight of an exercise or add to a total, and an update
-of earlier marks."""
+"""An instructor's own marks, from `marks.toml`: entries set points or the weight of an exercise or add to a total; and updates of earlier marks."""
 from __future__ import annotations
 
 import difflib
@@ -27,8 +26,7 @@ EVERYBODY = "*"
 
 @dataclass(frozen=True)
 class Mark:
-    """The mark of one student: weighted points of each exercise, what is added to their sum, the reasons, and the most that could be
-    earned before additions."""
+    """The mark of one student: weighted points of each exercise, what is added to their sum, the reasons, and the most possible before that."""
 
     points: dict[str, Fraction]
     added: Fraction = Fraction(0)
@@ -41,7 +39,6 @@ class Mark:
         return max(Fraction(0), sum(self.points.values(), self.added))
 
     def to_dict(self) -> dict:
-        """As JSON can hold it."""
         return {"mark": to_decimal(self.total), "possible": to_decimal(self.possible), "why": list(self.why), "added": to_decimal(self.added),
                 "points": {name: to_decimal(value) for name, value in self.points.items()}}
 
@@ -155,11 +152,10 @@ def describe_changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[
         pair = old[student], new[student]
         causes = ", ".join(text for name, text in CAUSES.items() if pair[0][name] != pair[1][name]) or "same file, checks and seed"
         first, second = ({report["exercise"]: report for report in record["reports"]} for record in pair)
-        for name in second:
-            states, points = zip(*((STATES[reports[name]["state"]], reports[name]["earned"]) if name in reports else ("not graded", None)
-                                   for reports in (first, second)), strict=True)
-            if points[0] != points[1]:
-                lines.append(f"{student}: {name} {points[0]} -> {points[1]}: {states[1]} instead of {states[0]}: {causes}")
+        for name, report in second.items():
+            state, points = (STATES[first[name]["state"]], first[name]["earned"]) if name in first else ("not graded", None)
+            if points != report["earned"]:
+                lines.append(f"{student}: {name} {points} -> {report['earned']}: {STATES[report['state']]} instead of {state}: {causes}")
         marks = [record.get("mark", {}).get("mark", record["earned"]) for record in pair]         # after marks.toml, if given
         if marks[0] != marks[1]:
             lines.append("; ".join([f"{student}: mark {marks[0]:g} -> {marks[1]:g}", *pair[1].get("mark", {}).get("why", [])]))

@@ -1,17 +1,15 @@
-"""HTML pages: one for each student, and one on the class for its teacher, with states, named mistakes and students who are stuck.
-
-No page holds a script or loads anything: its policy forbids both, whatever the text in it says. The same marks give the same
-bytes. All text is escaped, and the pages read in a light and in a dark theme.
-"""
+"""HTML pages: one for each student, and one on the class for its teacher, with states, named mistakes and students who are stuck. No
+page holds a script or loads anything: its policy forbids both. The same marks give the same bytes. All text is escaped."""
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 from statistics import StatisticsError, correlation
+from string import Template
 from urllib.parse import quote
 
 from course_lib.exercises import EXERCISES
@@ -23,31 +21,9 @@ from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.verdict import STATES, Report
 
 STOPPED = ("error", "timeout", "memory")                  # states in which an answer gives nothing to compare
-KINDS = {"full": "with full points", "some": "with some points", "none": "tried without points",
-         "ungraded": "with nothing to grade"}
+KINDS = {"full": "with full points", "some": "with some points", "none": "tried without points", "ungraded": "with nothing to grade"}
 HEIGHT = 14                                               # of a bar, in pixels; its width is 100 units
-STYLE = """
-:root { color-scheme: light dark; --text: #1a1a1a; --page: #fff; --soft: #f3f3f0; --line: #c9c9c4; --good: #135c2c;
-  --bad: #8c1a10; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e8e8e6; --page: #18191a; --soft: #242527; --line: #4a4b4d; --good: #86d9a0; --bad: #ff9d8f; } }
-body { margin: 0 auto; max-width: 50rem; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--text);
-  background: var(--page); overflow-wrap: anywhere; }
-section { border-top: 1px solid var(--line); margin-top: 2rem; }
-h1, h2 { line-height: 1.25; }
-.right { color: var(--good); } .wrong { color: var(--bad); }
-table { border-collapse: collapse; } td, th { padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top; }
-pre { background: var(--soft); border: 1px solid var(--line); padding: .8rem; overflow-x: auto; font-size: .875rem; }
-.feedback { white-space: pre-wrap; }
-"""
-CLASS_STYLE = """
-body { max-width: 62rem; }
-svg { display: block; width: 100%; min-width: 14rem; height: 14px; border: 1px solid var(--line); }
-.full { fill: #2c7a4b; } .some { fill: #8fc3a2; } .none { fill: #c4613f; } .ungraded { fill: var(--soft); }
-@media (prefers-color-scheme: dark) { .full { fill: #58b27d; } .some { fill: #2f6546; } .none { fill: #d98363; } }
-.number { text-align: right; } .people { color: inherit; opacity: .85; } a { color: inherit; }
-.wide { overflow-x: auto; }
-"""
+PAGE, CLASS_STYLE = (Path(__file__).with_name(name).read_text("utf-8") for name in ("page.html", "class.css"))
 
 
 # A student
@@ -58,33 +34,23 @@ def student_page(record: Graded, mark: Mark | None = None) -> str:
     parts = "".join(exercise_section(report, record.code.get(report.exercise, "")) for report in record.reports)
     if record.reason:
         parts = f'<p class="feedback"><strong class="wrong">{escape(record.reason)}</strong></p>\n'
-    return html_document(title, describe_grading(record) + (describe_mark(mark) if mark else "") + parts)
+    if mark:
+        reasons = "".join(f"<li>{escape(reason)}</li>\n" for reason in mark.why)
+        parts = f"<p>Mark: <strong>{to_decimal(mark.total):g}</strong></p>\n" + (f"<ul>\n{reasons}</ul>\n" if reasons else "") + parts
+    return html_document(title, describe_grading(record) + parts)
 
 
 def html_document(title: str, body: str, style: str = "") -> str:
     """A whole HTML page: the title, which is text, as its head, and the body, which is HTML."""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>{STYLE}{style}</style>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-{body}</main>
-</body>
-</html>
-"""
+    return Template(PAGE).substitute(title=escape(title), style=style, body=body)
 
 
-def table_head(*names: str) -> str:
-    """The row of names above a table, and what opens its rows, as HTML."""
-    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    return f"<thead><tr>{cells}</tr></thead>\n<tbody>\n"
+def table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """An HTML table with these columns, the last `numbers` of them aligned right, of cells that are HTML."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    opened = ["<td>"] * (len(names) - numbers) + ['<td class="number">'] * numbers
+    body = "".join(f"<tr>{''.join(f'{tag}{cell}</td>' for tag, cell in zip(opened, row, strict=True))}</tr>\n" for row in rows)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
 
 
 def describe_grading(record: Graded) -> str:
@@ -96,48 +62,37 @@ def describe_grading(record: Graded) -> str:
     return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes if not record.reason.endswith(note)])
 
 
-def describe_mark(mark: Mark) -> str:
-    """The HTML of a mark: what it is, and the reasons of an instructor's own marks."""
-    reasons = "".join(f"<li>{escape(reason)}</li>\n" for reason in mark.why)
-    return f"<p>Mark: <strong>{to_decimal(mark.total):g}</strong></p>\n" + (f"<ul>\n{reasons}</ul>\n" if reasons else "")
-
-
 def exercise_section(report: Report, code: str) -> str:
     """The HTML of one exercise: its checks as a table, what was observed, and the learner's code."""
-    title = EXERCISES[report.exercise].title if report.exercise in EXERCISES else report.exercise
-    rows = "".join(f"<tr><td>{escape(check.name)}</td><td>{outcome_html(check.passed)}</td>"
-                   f"<td>{check.earned} of {check.possible}</td></tr>\n" for check in report.checks)
-    table = f"<table>\n{table_head('Check', 'Outcome', 'Points')}{rows}</tbody>\n</table>\n" if rows else ""
+    outcomes = {True: '<span class="right">passed</span>', False: '<span class="wrong">failed</span>', None: "not run"}
+    rows = [(escape(check.name), outcomes[check.passed], f"{check.earned} of {check.possible}") for check in report.checks]
+    checks = table(("Check", "Outcome", "Points"), rows) + "\n" if rows else ""
     feedback = f'<p class="feedback">{escape(report.message)}</p>\n' if report.message else ""
     feedback += f"<pre>{escape(report.shown)}</pre>\n" if report.shown else ""
     answer = (f'<h3>Your code</h3>\n<pre tabindex="0" role="region" aria-label="Your code for {escape(report.exercise)}">'
               f"<code>{escape(code)}</code></pre>\n") if code else ""
     kind = "right" if report.state == "right" else "wrong"
-    return (f"<section>\n<h2>{escape(title)}</h2>\n<p><code>{escape(report.exercise)}</code>: "
-            f'<strong class="{kind}">{escape(STATES[report.state])}</strong>, {report.earned} of {report.possible} '
-            f"points</p>\n{feedback}{table}{answer}</section>\n")
+    return (f"<section>\n<h2>{escape(title_of(report.exercise))}</h2>\n<p><code>{escape(report.exercise)}</code>: "
+            f'<strong class="{kind}">{escape(STATES[report.state])}</strong>, {report.earned} of {report.possible} points</p>\n'
+            f"{feedback}{checks}{answer}</section>\n")
 
 
-def outcome_html(passed: bool | None) -> str:
-    """A check's outcome as HTML; None was not run."""
-    return {True: '<span class="right">passed</span>', False: '<span class="wrong">failed</span>',
-            None: "not run"}[passed]
+def title_of(exercise: str) -> str:
+    """The title of an exercise; its id if there is no such exercise any more."""
+    return EXERCISES[exercise].title if exercise in EXERCISES else exercise
 
 
 # The class
 
-@dataclass
 class Summary:
     """One exercise in the class: students by state and by named mistake, and those who are stuck."""
 
-    exercise: str
-    earned: int = 0
-    possible: int = 0
-    discrimination: float | None = None
-    kinds: Counter = field(default_factory=Counter)
-    states: dict[str, list[str]] = field(default_factory=dict)       # state -> students
-    mistakes: dict[str, list[str]] = field(default_factory=dict)     # misconception -> students
-    stuck: list[tuple[str, str]] = field(default_factory=list)       # student, state
+    def __init__(self, exercise: str):
+        self.exercise, self.earned, self.possible, self.discrimination = exercise, 0, 0, None
+        self.kinds: Counter = Counter()
+        self.states: dict[str, list[str]] = {}           # state -> students
+        self.mistakes: dict[str, list[str]] = {}         # misconception -> students
+        self.stuck: list[tuple[str, str]] = []           # student, state
 
     @property
     def count(self) -> int:
@@ -151,7 +106,6 @@ class Summary:
 
     @property
     def discrimination_text(self) -> str:
-        """The discrimination with two decimal places; a dash where it is not defined."""
         return "-" if self.discrimination is None else f"{self.discrimination:.2f}"
 
     @property
@@ -192,57 +146,44 @@ def class_page(records: Sequence[Graded], pages: Mapping[str, str] | None = None
     """The page as HTML; `pages` has the address of each student's own page, as seen from this one."""
     summaries = summarize(records)
     mean = sum(record.score for record in records) / len(records) if records else 0
-    students, exercises = (f"{len(what)} {word}{'' if len(what) == 1 else 's'}"
-                           for what, word in ((records, "student"), (summaries, "exercise")))
-    head = (f"<p>{students}, {exercises}, mean score {mean:.0%}. "
-            "This page names everybody: it is for the teacher, not for the class.</p>\n")
+    students, exercises = (f"{len(what)} {word}{'' if len(what) == 1 else 's'}" for what, word in ((records, "student"), (summaries, "exercise")))
+    head = f"<p>{students}, {exercises}, mean score {mean:.0%}. This page names everybody: it is for the teacher, not for the class.</p>\n"
     return html_document("The class", head + exercise_table(summaries) + "".join(map(summary_section, summaries))
-                         + stuck_section(summaries, pages or {}) + student_index(records, summaries, pages or {}), CLASS_STYLE)
-
-
-def table(names: Sequence[str], rows: Iterable[str]) -> str:
-    """An HTML table with these columns, of rows that are HTML."""
-    return f"<table>\n{table_head(*names)}{''.join(rows)}</tbody>\n</table>"
+                         + stuck_section(summaries, pages or {}) + student_index(records, summaries, pages or {}), "\n" + CLASS_STYLE)
 
 
 def exercise_table(summaries: Sequence[Summary]) -> str:
     """The table of all exercises, each with its bar."""
     if not summaries:
         return "<p>No exercise was asked for, and none was found.</p>\n"
-    rows = (f'<tr><td><a href="#{escape(summary.exercise)}">{escape(summary.exercise)}</a></td><td>{bar(summary)}</td>'
-            f'<td class="number">{summary.kinds["full"]} of {summary.count}</td><td class="number">{summary.mean:.2f}</td>'
-            f'<td class="number">{summary.discrimination_text}</td></tr>\n'
-            for summary in summaries)
+    rows = [(f'<a href="#{escape(summary.exercise)}">{escape(summary.exercise)}</a>', bar(summary), f"{summary.kinds['full']} of {summary.count}",
+             f"{summary.mean:.2f}", summary.discrimination_text) for summary in summaries]
     return (f"<section>\n<h2>All exercises</h2>\n<p>Each bar, from left to right: {', '.join(KINDS.values())}. Difficulty is the share of "
             "the points that the class earned. Discrimination is the correlation of an exercise's points with the points of the other "
             "exercises, over the students who submitted.</p>\n"
-            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Difficulty", "Discrimination"), rows)}</div>\n</section>\n')
+            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Difficulty", "Discrimination"), rows, 3)}</div>\n</section>\n')
 
 
 def bar(summary: Summary) -> str:
     """The four kinds of outcome as parts of one bar, said in words too."""
     words = ", ".join(f"{summary.kinds[name]} {text}" for name, text in KINDS.items())
-    parts, left = [], 0
-    for name in KINDS:
-        parts.append(f'<rect class="{name}" x="{100 * left / summary.count:.2f}" y="0" '
-                     f'width="{100 * summary.kinds[name] / summary.count:.2f}" height="{HEIGHT}"/>')
-        left += summary.kinds[name]
+    before = accumulate((summary.kinds[name] for name in KINDS), initial=0)
+    parts = (f'<rect class="{name}" x="{100 * left / summary.count:.2f}" y="0" width="{100 * summary.kinds[name] / summary.count:.2f}" '
+             f'height="{HEIGHT}"/>' for name, left in zip(KINDS, before, strict=False))
     return (f'<svg role="img" aria-label="{escape(summary.exercise)}: of {summary.count}, {words}" viewBox="0 0 100 {HEIGHT}" '
             f'preserveAspectRatio="none">{"".join(parts)}</svg>')
 
 
 def summary_section(summary: Summary) -> str:
     """One exercise: the states with their counts, then the mistakes by name with theirs."""
-    title = EXERCISES[summary.exercise].title if summary.exercise in EXERCISES else summary.exercise
-    states = (f'<tr><td>{escape(text)}</td><td class="number">{len(summary.states[name])} of {summary.count}</td></tr>\n'
-              for name, text in STATES.items() if name in summary.states)
+    states = [(escape(text), f"{len(summary.states[name])} of {summary.count}") for name, text in STATES.items() if name in summary.states]
     mistakes = "".join(
         f'<li><strong>{len(people)} of {summary.count}</strong>: {escape(text)} (<code>{escape(name)}</code>)<br>'
         f'<span class="people">{escape(", ".join(people))}</span></li>\n' for name, people, text in summary.named)
     named = f"<h3>Mistakes by name</h3>\n<ul>\n{mistakes}</ul>\n" if mistakes else ""
-    return (f'<section id="{escape(summary.exercise)}">\n<h2>{escape(title)}</h2>\n'
+    return (f'<section id="{escape(summary.exercise)}">\n<h2>{escape(title_of(summary.exercise))}</h2>\n'
             f"<p><code>{escape(summary.exercise)}</code>: mean {summary.mean:.0%} of the points</p>\n"
-            f"{table(('State', 'Students'), states)}\n{named}</section>\n")
+            f"{table(('State', 'Students'), states, 1)}\n{named}</section>\n")
 
 
 def stuck_section(summaries: Sequence[Summary], pages: Mapping[str, str]) -> str:
@@ -253,23 +194,19 @@ def stuck_section(summaries: Sequence[Summary], pages: Mapping[str, str]) -> str
             by_student.setdefault(student, []).append(f"{summary.exercise} ({STATES[state]})")
     if not by_student:
         return "<section>\n<h2>Who is stuck</h2>\n<p>Nobody: who tried an exercise has points for it.</p>\n</section>\n"
-    rows = (f"<tr><td>{link(student, pages)}</td><td>{escape(', '.join(what))}</td></tr>\n"
-            for student, what in sorted(by_student.items(), key=lambda item: (-len(item[1]), item[0])))
+    rows = [(link(student, pages), escape(", ".join(what))) for student, what in sorted(by_student.items(), key=lambda item: (-len(item[1]), item[0]))]
     return ("<section>\n<h2>Who is stuck</h2>\n<p>Who tried, and has no points or an answer that stopped.</p>\n"
             f"{table(('Student', 'Exercises'), rows)}\n</section>\n")
 
 
 def student_index(records: Sequence[Graded], summaries: Sequence[Summary], pages: Mapping[str, str]) -> str:
     """A row for each student, with the points of each exercise and a link to the student's own page."""
-    rows = []
+    names, rows = ["Student", "Points", *(summary.exercise for summary in summaries)], []
     for record in records:
         points = {report.exercise: f"{report.earned} of {report.possible}" for report in record.reports}
-        cells = [f"{record.earned} of {record.possible}", *(points.get(summary.exercise, "") for summary in summaries)]
-        rows.append(f"<tr><td>{link(record.student, pages)}</td>"
-                    + "".join(f'<td class="number">{cell}</td>' for cell in cells) + "</tr>\n")
-    return ('<section>\n<h2>All students</h2>\n<div class="wide" tabindex="0" role="region" '
-            f'aria-label="The points of all students">\n{table(("Student", "Points", *(summary.exercise for summary in summaries)), rows)}'
-            "\n</div>\n</section>\n")
+        rows.append([link(record.student, pages), f"{record.earned} of {record.possible}", *(points.get(name, "") for name in names[2:])])
+    return ('<section>\n<h2>All students</h2>\n<div class="wide" tabindex="0" role="region" aria-label="The points of all students">\n'
+            f"{table(names, rows, len(names) - 1)}\n</div>\n</section>\n")
 
 
 def link(student: str, pages: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from course_lib.grading.classroom import feedback, lms
+from course_lib.grading.classroom import lms
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.marks import Mark, describe_changes, read_earlier, to_decimal
 from course_lib.grading.classroom.pages import class_page, class_table, student_page
@@ -28,7 +28,7 @@ def check_options(args, roster: Roster, downloads: Mapping[str, str] = {}) -> li
     for option in lms.TABLES:
         if getattr(args, option):
             lms.check_roster(option, roster)
-    if args.feedback and not feedback.name_files([Graded(student, "") for student in {*downloads, *roster.students}], downloads, roster):
+    if args.feedback and not lms.name_files([Graded(student, "") for student in {*downloads, *roster.students}], downloads, roster):
         raise ValueError("--feedback needs the submissions under the names that Moodle or Canvas gave them, or Moodle's grading worksheet as "
                          "--roster")
     return read_earlier(args.update) if args.update else None
@@ -42,24 +42,23 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), marks: Map
         write_text(Path(args.csv), BOM + csv_table(records, marks))
     if args.json:
         write_text(Path(args.json), json.dumps(now, indent=1) + "\n")
-    shown = anonymize(records) if args.anonymous else dict(zip([record.student for record in records], records, strict=True))
-    pages = {}                                           # of each student as shown: the address from the page on the class
+    shown = anonymize(records) if args.anonymous else {record.student: record for record in records}
+    pages, index = {}, [["student", "address", "file"]]            # pages: the address of each from the page on the class
     for student, record in shown.items():
-        mark, name = marks.get(student), file_name(student)
+        mark, page = marks.get(student), f"{file_name(record.student)}.html"
         if args.html:
-            path = Path(args.html, f"{file_name(record.student)}.html")
-            pages[record.student] = Path(os.path.relpath(path, args.report or ".")).as_posix()
-            write_text(path, student_page(record, mark))
+            pages[record.student] = Path(os.path.relpath(Path(args.html, page), args.report or ".")).as_posix()
+            write_text(Path(args.html, page), student_page(record, mark))
+            index.append([student, roster.address(student), page])
         if args.gradescope:
-            write_text(Path(args.gradescope, name, "results.json"), json.dumps(gradescope_results(record, mark), indent=1))
+            write_text(Path(args.gradescope, file_name(student), "results.json"), json.dumps(gradescope_results(record, mark), indent=1))
     if args.html:
-        rows = [[student, roster.address(student), f"{file_name(record.student)}.html"] for student, record in shown.items()]
-        write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "address", "file"], *rows]))
+        write_text(Path(args.html, "index.csv"), BOM + to_csv(index))
     if args.report:                                      # the names in it lead to the students' pages, if there are any
         write_text(Path(args.report, "index.html"), class_page(list(shown.values()), pages))
         write_text(Path(args.report, "class.csv"), BOM + class_table(list(shown.values())))
     if args.feedback:
-        feedback.write_zip(args.feedback, records, marks, feedback.name_files(records, downloads, roster))
+        lms.write_zip(args.feedback, records, marks, lms.name_files(records, downloads, roster))
     if args.moodle:
         write_text(Path(args.moodle), lms.moodle_table(roster, records, marks, args.column))
     if args.canvas:
@@ -69,8 +68,7 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), marks: Map
 
 
 def anonymize(records: Sequence[Graded]) -> dict[str, Graded]:
-    """Each student's record under a number, in an order that does not follow the names, without files and notes, which may name the
-    student."""
+    """Each student's record under a number, in an order that does not follow the names, without files and notes, which may name the student."""
     order = sorted(records, key=lambda record: hashlib.sha256(f"{record.seed} {record.student}".encode("utf-8", "surrogatepass")).digest())
     return {record.student: replace(record, student=f"student {number:03}", file="", notes=[]) for number, record in enumerate(order, 1)}
 
@@ -94,38 +92,19 @@ def file_name(student: str) -> str:
 # Gradescope
 
 def gradescope_results(record: Graded, mark: Mark | None = None) -> dict:
-    """The results of one student as Gradescope's results.json holds them: one test for each exercise, the feedback as plain text. A mark
-    is the score, and the tests keep the points that the grader gave.
-
-    Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
-    """
+    """The results of one student as Gradescope's results.json holds them: a test for each exercise, with the points that the grader gave; a
+    mark is the score. Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format"""
     notes = [*record.notes, *(mark.why if mark else ())]
-    return {
-        "score": float(to_decimal(mark.total)) if mark else float(record.earned),
-        "execution_time": round(record.seconds, 3),
-        "output": "\n".join(notes) or "Each exercise was graded on its own; see below.",
-        "output_format": "text",
-        "test_output_format": "text",
-        "test_name_format": "text",
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "extra_data": {"isolation": record.isolation or "none", "checks": record.checks, "sha256": record.sha256},
-        "tests": [gradescope_test(report, number) for number, report in enumerate(record.reports, 1)],
-    }
+    return {"score": float(to_decimal(mark.total) if mark else record.earned), "execution_time": round(record.seconds, 3),
+            "output": "\n".join(notes) or "Each exercise was graded on its own; see below.", "output_format": "text", "test_output_format": "text",
+            "test_name_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
+            "extra_data": {"isolation": record.isolation or "none", "checks": record.checks, "sha256": record.sha256},
+            "tests": [gradescope_test(report, number) for number, report in enumerate(record.reports, 1)]}
 
 
 def gradescope_test(report: Report, number: int) -> dict:
     """One exercise as an entry of Gradescope's `tests`."""
-    output = f"{report}\n{report.again}".rstrip()
-    return {
-        "name": report.exercise,
-        "number": str(number),
-        "score": float(report.earned),
-        "max_score": float(report.possible),
-        "status": "passed" if report.state == "right" else "failed",
-        "output": output,
-        "output_format": "text",
-        "visibility": "visible",
-        "tags": [report.state, *([report.misconception] if report.misconception else [])],
-        "extra_data": {"state": report.state, "misconception": report.misconception},
-    }
+    return {"name": report.exercise, "number": str(number), "score": float(report.earned), "max_score": float(report.possible),
+            "status": "passed" if report.state == "right" else "failed", "output": f"{report}\n{report.again}".rstrip(),
+            "output_format": "text", "visibility": "visible", "tags": [report.state, *([report.misconception] if report.misconception else [])],
+            "extra_data": {"state": report.state, "misconception": report.misconception}}

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -12,26 +13,7 @@ from pathlib import Path
 from course_lib.grading.classroom.grading import printable
 
 # The titles of columns in the tables of Moodle and Canvas, in English, German, French and Spanish
-TITLES = {
-    "student": ("student", "student/in", "student:in", "student*in", "studierende", "étudiant", "étudiant(e)", "estudiante"),
-    "sid": ("sid",), "id": ("id",), "name": ("name",),
-    "username": ("username", "anmeldename", "benutzername", "nom d'utilisateur", "nombre de usuario"),
-    "email": ("email", "e-mail", "email address", "e-mail-adresse", "adresse de courriel", "courriel", "dirección de correo",
-              "dirección de correo electrónico", "correo electrónico", "correo"),
-    "first name": ("first name", "firstname", "vorname", "prénom", "nombre"),
-    "surname": ("surname", "last name", "lastname", "nachname", "nom", "nom de famille", "apellido", "apellidos", "apellido(s)"),
-    "full name": ("full name", "fullname", "vollständiger name", "nom complet", "nombre completo"),
-    "id number": ("id number", "id-nummer", "matrikelnummer", "matrikelnr.", "numéro d'identification", "número de id"),
-    "identifier": ("identifier", "identifiant", "identificador"),
-    "login id": ("login id",), "root account": ("root account",),
-    "sis user id": ("sis user id", "sis-benutzer-id", "id utilisateur sis", "id de usuario de sis"),
-    "sis login id": ("sis login id", "sis-login-id", "id de connexion sis", "id de inicio de sesión de sis"),
-    "section": ("section", "abschnitt", "sección"),
-    "grade": ("grade", "bewertung", "note", "calificación"),
-    "maximum grade": ("maximum grade", "bestwertung", "note maximale", "calificación máxima"),
-    "feedback comments": ("feedback comments", "feedback als kommentar", "feedback par commentaires", "commentaires de feedback",
-                          "comentarios de retroalimentación"),
-}
+TITLES = json.loads(Path(__file__).with_name("roster_titles.json").read_text("utf-8"))
 TITLE = {title: name for name, titles in TITLES.items() for title in titles}
 STUDENT = ("student", "sid", "id", "username", "email", "name")      # the student: the first column of these
 NUMBERS = ("sid", "id", "username", "email", "id number", "sis user id", "sis login id", "login id", "identifier")
@@ -42,14 +24,11 @@ POINTS = ("points possible", "mögliche punkte", "points possibles", "puntos pos
 
 @dataclass(frozen=True)
 class Person:
-    """One student: the name in every report, and all names that folders and files may use.
-
-    number: what Canvas (its ID) or Moodle ("Participant 123") puts into the names of the files it hands out.
-    """
+    """One student: the name in every report, and all names that folders and files may use."""
 
     student: str
     keys: frozenset[str]
-    number: str = ""
+    number: str = ""                 # what Canvas (its ID) or Moodle ("Participant 123") puts into the names of the files it hands out
     short: frozenset[str] = frozenset()                   # the name in letters and digits alone, as Canvas writes it
 
 
@@ -66,7 +45,6 @@ class Roster:
 
     @property
     def students(self) -> list[str]:
-        """Their names, as every report has them."""
         return [person.student for person in self.people]
 
     def column(self, *names: str) -> int | None:
@@ -136,13 +114,12 @@ def read_roster(path: str, columns: Mapping[str, str] = {}) -> Roster:
     if header and not column.keys() & {*STUDENT, "full name", "identifier"} and not {"first name", "surname"} <= column.keys():
         raise ValueError(f"{path} has several columns, and none is known to name the students: {', '.join(header)}. Say which does with "
                          f"--columns \"student={header[0]}\"; the tables that Moodle and Canvas write are read as they are")
-    people = [parse_person([cell.strip() for cell in row], column) for row in rows]
-    real = [bool(person.student) and fold(person.student) not in POINTS for person in people]
-    people = disambiguate([person for person, is_real in zip(people, real, strict=True) if is_real], path)
+    parsed = [parse_person([cell.strip() for cell in row], column) for row in rows]
+    places = [place for place, person in enumerate(parsed) if person.student and fold(person.student) not in POINTS]
+    people = dict(zip(places, disambiguate([parsed[place] for place in places], path), strict=True))
     if not people:
         raise ValueError(f"{path} names no student; write one a line, or a column called student")
-    names = iter(people)
-    return Roster(people, header, rows, [next(names).student if is_real else None for is_real in real], column)
+    return Roster(list(people.values()), header, rows, [people[place].student if place in people else None for place in range(len(rows))], column)
 
 
 def parse_table(text: str, own: Mapping[str, str]) -> tuple[list[str], list[list[str]], dict[str, int]]:
@@ -154,11 +131,11 @@ def parse_table(text: str, own: Mapping[str, str]) -> tuple[list[str], list[list
               for separator in (given[1] if given else ",;\t|")]
     header, rows, best = [], tables[0], {}
     for table in tables:
+        titles = [fold(cell).replace("\u2019", "'") for cell in table[0]] if table else []
         places: dict[str, int] = {}
-        for i, cell in enumerate(table[0] if table else []):
-            title = fold(cell).replace("\u2019", "'")
+        for place, title in enumerate(titles):
             if name := own.get(title) or TITLE.get(title):
-                places.setdefault(name, i)
+                places.setdefault(name, place)
         regular = len({len(row) for row in table}) == 1
         if len(places) > max(len(best), 1) or len(places) > len(best) and (regular or table is tables[0]):
             header, rows, best = table[0], table[1:], places
@@ -172,24 +149,21 @@ def parse_table(text: str, own: Mapping[str, str]) -> tuple[list[str], list[list
 
 def parse_person(row: list[str], column: dict[str, int]) -> Person:
     """The student of one row."""
-    def cell(*names: str) -> str:
-        place = next((column[name] for name in names if name in column), None)
-        return row[place] if place is not None and place < len(row) else ""
+    def cell(name: str) -> str:
+        return row[column[name]] if column.get(name, len(row)) < len(row) else ""
 
     if not column:
         return Person(printable(row[0]), frozenset({fold(row[0])}))
     full = cell("full name") or " ".join(filter(None, (cell("first name"), cell("surname"))))
     student = cell("student") or full or next((cell(name) for name in (*STUDENT, "identifier") if cell(name)), "")
     last, comma, first = student.partition(",") if "student" in column else ("", "", "")
-    names = {student, full, cell("name"), f"{first.strip()} {last.strip()}" if comma else ""}
-    names |= {f"{cell('surname')} {cell('first name')}" if full else ""}
+    names = {student, full, cell("name"), f"{first.strip()} {last.strip()}" if comma else "", f"{cell('surname')} {cell('first name')}" if full else ""}
     numbers = {cell(name) for name in NUMBERS}
     numbers |= {number.partition("@")[0] for number in numbers if "@" in number}
     is_canvas = "student" in column and "id" in column and CANVAS & set(column)
     participant = PARTICIPANT.fullmatch(cell("identifier"))
     number = cell("id") if is_canvas else participant[1] if participant else ""
-    return Person(printable(student), frozenset(map(fold, (names | numbers) - {"", " "})), number,
-                  frozenset(map(letters, names)) - {""})
+    return Person(printable(student), frozenset(map(fold, (names | numbers) - {"", " "})), number, frozenset(map(letters, names)) - {""})
 
 
 def disambiguate(people: Sequence[Person], path: str) -> list[Person]:

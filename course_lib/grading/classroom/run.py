@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from tqdm import tqdm
 
-from course_lib.grading.classroom import NOTICE, reports, selection
+from course_lib.grading.classroom import NOTICE, reports
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
 from course_lib.grading.classroom.collection import Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
@@ -18,6 +17,7 @@ from course_lib.grading.classroom.grading import Graded, checks_version, empty_r
 from course_lib.grading.classroom.marks import apply_marks, read_marks, update_records
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
+from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
 from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import ISOLATED
@@ -29,17 +29,14 @@ TWICE = "Several entries of its archive have this name, and the last counts:"
 def grade_class(args, workers: list, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
-    requested = selection.select_requested(args)
+    requested = select_chapters(args.chapter) if args.chapter else select_ids(args.exercises)
     if args.chapter:
-        print(f"Graded as {selection.list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
+        print(f"Graded as {list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
     collected = collect(args.paths, roster)
-    for path in collected.skipped:
-        print(f"Passed over, no notebook: {printable(path)}", file=sys.stderr)
-    for item in collected.by_prefix:
-        print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
-    for item in collected.submissions:
-        if item.twice:
-            print(f"{TWICE} {printable(item.path)}", file=sys.stderr)
+    said = [f"Passed over, no notebook: {printable(path)}" for path in collected.skipped]
+    said += [f"By the beginning of its name, {item.student}'s: {printable(item.path)}" for item in collected.by_prefix]
+    said += [f"{TWICE} {printable(item.path)}" for item in collected.submissions if item.twice]
+    print(*said, sep="\n", end="\n" * bool(said), file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
     earlier = reports.check_options(args, roster, downloads)
@@ -56,17 +53,13 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
     graded = {item: record for item in items if (record := log.find(item, requested, args.require_isolation)) is not None}
-    failed: dict[Submission, str] = {}
-    todo, counts = [], Counter()
+    todo: dict[str, list[Submission]] = {}
     for item in items:
-        counts[item.student] += item not in graded
-        if item not in graded and counts[item.student] > MOST:
-            failed[item] = f"{MOST} notebooks of this student are graded in one run"
-        elif item not in graded:
-            todo.append(item)
-    task = Task(seed, [exercise.id for exercise in requested])
-    results = grade_all(todo, task, workers)
-    stopped = False
+        if item not in graded:
+            todo.setdefault(item.student, []).append(item)
+    failed = {item: f"{MOST} notebooks of this student are graded in one run" for own in todo.values() for item in own[MOST:]}
+    stopped, waiting = False, [item for item in items if item not in graded and item not in failed]
+    results = grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), workers)
     with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
             for item, record in results:
@@ -81,7 +74,8 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
     missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
-    files, absent = complete_class([(item, graded.get(item) or failed[item]) for item in items], missing, requested, seed)
+    files = [complete_record(item, graded.get(item) or failed[item], requested, seed) for item in items]
+    absent = [absent_record(student, requested, seed) for student in missing]
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
@@ -100,19 +94,14 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     return 1 if unread else 0
 
 
-def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: Sequence[str],
-                   exercises: Sequence[Exercise], seed: int) -> tuple[list[Graded], list[Graded]]:
-    """One record for each file, given its record or the reason why there is none; and one for each student without a submission.
-    What could not be graded is in every table, but not in the log, so that the next run tries it again."""
-    records = []
-    for item, record in results:
-        if isinstance(record, str):
-            message = f"Not graded: {record}. The same command tries again."
-            record = Graded(item.student, "", seed=seed, notes=[printable(message)],
-                            reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
-        notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
-        records.append(replace(record, file=printable(item.path), notes=notes))       # the log may know it by another path
-    return records, [absent_record(student, exercises, seed) for student in missing]
+def complete_record(item: Submission, record: Graded | str, exercises: Sequence[Exercise], seed: int) -> Graded:
+    """The record of a file; of one that could not be graded, for this reason, one that is in the tables but not in the log."""
+    if isinstance(record, str):
+        message = f"Not graded: {record}. The same command tries again."
+        record = Graded(item.student, "", seed=seed, notes=[printable(message)],
+                        reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
+    notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
+    return replace(record, file=printable(item.path), notes=notes)        # the log may know it by another path
 
 
 def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
@@ -133,6 +122,5 @@ def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: 
     weak = sorted({level for record in records for level in record.isolation.split("; ")} - {*ISOLATED, ""})
     if weak:
         why = next((f"; {worker.why}" for worker in workers if worker.why), "")
-        lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own "
-                     "code, not for marks.")
+        lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own code, not for marks.")
     print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)

@@ -15,14 +15,8 @@ WIDTH = 20                      # of a name in the terminal
 CELL = 32_000                   # characters of a cell; spreadsheets and Python's csv read little more
 
 
-def list_exercises(records: Sequence[Graded]) -> list[str]:
-    """The ids that occur in these records, each once, in their order."""
-    return list(dict.fromkeys(report.exercise for record in records for report in record.reports))
-
-
 def terminal_table(records: Sequence[Graded], marks: Mapping[str, Mark] = {}) -> str:
-    """One line for each student, then how many there are, their mean, and the reasons of an instructor's own marks. With `marks`, the
-    mark is what is exported, and the mean is that of the marks."""
+    """One line for each student, then how many there are, the mean, of the marks if there are any, and the reasons of an instructor's own."""
     if not records:
         return "No submission was found."
     rows = [["student", "file", "points", *["mark"] * bool(marks), "score", "exercises"]]
@@ -31,8 +25,9 @@ def terminal_table(records: Sequence[Graded], marks: Mapping[str, Mark] = {}) ->
         mark = marks.get(record.student)
         scores.append(float(mark.total / mark.possible) if mark and mark.possible else 0.0 if mark else record.score)
         wrong = [f"{report.exercise} {STATES[report.state]}" for report in record.reports if report.state != "right"]
-        rows.append([shorten(record.student), shorten(record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none"),
-                     f"{record.earned}/{record.possible}", *([f"{to_decimal(mark.total):g}/{to_decimal(mark.possible):g}"] if mark else []),
+        names = [name if len(name) <= WIDTH else name[:WIDTH - 3] + "..."
+                 for name in (record.student, record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none")]
+        rows.append([*names, f"{record.earned}/{record.possible}", *([f"{to_decimal(mark.total):g}/{to_decimal(mark.possible):g}"] if mark else []),
                      f"{scores[-1]:.0%}", record.reason.partition(":")[0] or "; ".join(wrong) or ("all right" if record.reports else "none found")])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip() for row in rows]
@@ -45,22 +40,15 @@ def terminal_table(records: Sequence[Graded], marks: Mapping[str, Mark] = {}) ->
     return "\n".join(lines)
 
 
-def shorten(text: str) -> str:
-    """A text that is at most WIDTH characters long."""
-    return text if len(text) <= WIDTH else text[:WIDTH - 3] + "..."
-
-
 def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None) -> str:
-    """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark
-    and its reasons, if there are any."""
-    names = list_exercises(records)
+    """CSV: a row for each student, with the result of each exercise, and with the mark and its reasons, if there are any."""
+    names = list(dict.fromkeys(report.exercise for record in records for report in record.reports))
     rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
              *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
              "notes", *(("mark", "mark possible", "why") if marks else ())]]
     for record in records:
         by_name = {report.exercise: report for report in record.reports}
-        cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
-                 record.possible, f"{record.score:.4f}"]
+        cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned, record.possible, f"{record.score:.4f}"]
         for name in names:
             report = by_name.get(name)
             cells += [report.earned, report.possible, report.state, report.misconception or ""] if report else [""] * 4
@@ -81,6 +69,5 @@ def to_csv(rows: Sequence[Sequence[object]], escape: bool = True) -> str:
 
 
 def escape_formula(cell):
-    """Text that a spreadsheet would take for a formula gets an apostrophe in front; inside a text too, behind a sign that
-    some take for the end of a column."""
+    """A cell with an apostrophe before what a spreadsheet would take for a formula, also behind a sign that some take for a column's end."""
     return FORMULA.sub(lambda match: match[0] + "'", cell[:CELL]) if isinstance(cell, str) and cell != "-" else cell

@@ -1,8 +1,7 @@
 """Notebooks inside zip and tar files, read where they are: nothing is unpacked to the disk.
 
-A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`: the archive of a class may hold those of students.
-Its author chose its names and sizes, so it is read in a process of its own, within bounds, and a name that leads out of it
-makes it unreadable.
+A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`. Its author chose its names and sizes, so it is read in a process of its
+own, within bounds, and a name that leads out of it makes it unreadable.
 """
 from __future__ import annotations
 
@@ -62,8 +61,8 @@ def read(path: str | os.PathLike) -> bytes:
         count = sum(name.lower().endswith((".ipynb", ".py")) for name in members(path))      # or says what is wrong with it
         raise Unreadable(f"The archive holds {count} notebooks; {MOST} are read at most. Hand in the one that counts." if count
                          else "The archive holds no notebook. Hand in the notebook itself.")
-    return check_size(run_limited(lambda: open_member(archive, inner)), f"The file has more than {files.BYTES / 1e6:.0f} MB. Clear the "
-                                                       "outputs of all cells and save it again.")
+    too_large = f"The file has more than {files.BYTES / 1e6:.0f} MB. Clear the outputs of all cells and save it again."
+    return check_size(run_limited(lambda: open_member(archive, inner)), too_large)
 
 
 def members(path: str | os.PathLike) -> list[str]:
@@ -121,8 +120,7 @@ def entries(file) -> Iterator[tuple[str, Callable[[int], bytes]]]:
     for name, size, content in (zip_entries(file) if head == b"PK" else tar_entries(gzip.open(file) if head == b"\x1f\x8b" else file)):
         count, total = count + 1, total + size
         if count > ENTRIES or total > TOTAL:
-            raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook "
-                             "itself.")
+            raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook itself.")
         yield normalize_name(name), content
 
 
@@ -130,14 +128,8 @@ def zip_entries(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
     """The files of a zip file. Not more is read of one than the size that it states."""
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
-            if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
-                continue
-
-            def content(limit: int, entry=entry) -> bytes:
-                with archive.open(entry) as inside:
-                    return inside.read(limit)
-
-            yield decode_name(entry), entry.file_size, content
+            if not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
+                yield decode_name(entry), entry.file_size, lambda limit, entry=entry: archive.open(entry).read(limit)
 
 
 def decode_name(entry: zipfile.ZipInfo) -> str:

@@ -1,8 +1,7 @@
-"""The statements of one cell, and the names that each of them binds, changes and reads.
+"""The statements of one cell, and the names that each of them binds, changes and reads. Nothing is run.
 
-Each cell is parsed on its own, so that a broken one costs only itself. A cell that is not Python as it stands is rewritten by
-IPython, which turns magics, shell lines, prompts and indentation into Python. Nothing is run. What stands under if, try, with, for
-or match is one statement with that: which branch it takes is for Python to say, when it is run.
+Each cell is parsed on its own, so that a broken one costs only itself; one that is not Python as it stands is rewritten by IPython. What
+stands under if, try, with, for or match is one statement with that: which branch it takes is for Python to say, when it is run.
 """
 from __future__ import annotations
 
@@ -48,26 +47,19 @@ class Statement:
     effect: bool = False            # whether it is or contains a loop or a call for its effect
 
 
-class Cell:
-    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises
-    SyntaxError if the cell is not Python."""
-
-    def __init__(self, source: str, number: int):
-        self.number, self.statements, self.left_out = number, [], []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")              # of escapes in strings
-            self.parse(source)
-
-    def parse(self, source: str) -> None:
-        """Add the statements of `source`, and those in the magics that run code."""
+def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]], list[str]]:
+    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises SyntaxError
+    if the cell is not Python."""
+    left_out: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                  # of escapes in strings
         source, tree = parse_source(source)
+        if magic := whole_magic(tree):
+            return parse_cell("\n" + magic[2], number)   # its lines keep their numbers
         if "get_ipython" in source:
-            if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) and (magic := ipython_call(tree.body[0].value)) \
-                    and magic[0] == "%%" and magic[1] not in OPAQUE:
-                return self.parse("\n" + magic[2])       # its lines keep their numbers
-            tree = Unwrap(self.left_out).visit(tree)
-        lines = Lines(source, tree.body)
-        self.statements += [parsed for node in tree.body if (parsed := parse_statement(node, lines, self.number))]
+            tree = Unwrap(left_out).visit(tree)
+        texts = own_lines(source, tree.body)
+        return [parsed for node, text in zip(tree.body, texts, strict=True) if (parsed := parse_statement(node, text, number))], left_out
 
 
 def parse_source(source: str) -> tuple[str, ast.Module]:
@@ -109,6 +101,12 @@ def ipython_call(node: ast.expr) -> tuple[str, str, str] | None:
     return kind, (texts[0].split() or [""])[0] if kind == "!" else texts[0], texts[-1] if len(texts) > 1 else ""
 
 
+def whole_magic(tree: ast.Module) -> tuple[str, str, str] | None:
+    """The cell magic that a whole cell is, if it runs the cell as Python."""
+    magic = ipython_call(tree.body[0].value) if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
+    return magic if magic and magic[0] == "%%" and magic[1] not in OPAQUE else None
+
+
 class Unwrap(ast.NodeTransformer):
     """Put the code of %time and the like in the place of the call that IPython makes of it, and list the other magics."""
 
@@ -130,7 +128,7 @@ class Unwrap(ast.NodeTransformer):
         code = self.code_of(magic) if magic else None
         if code is None:
             return node if magic else self.generic_visit(node)
-        return [move(inner, node) for inner in code] or move(ast.Pass(), node)
+        return [ast.copy_location(inner, node) for inner in code] or ast.copy_location(ast.Pass(), node)
 
     def visit_Call(self, node: ast.Call):
         magic = ipython_call(node)
@@ -140,34 +138,15 @@ class Unwrap(ast.NodeTransformer):
         return code[0].value if len(code) == 1 and isinstance(code[0], ast.Expr) else ast.Constant(None)
 
 
-def move(node: ast.stmt, place: ast.stmt) -> ast.stmt:
-    """The statement with the position of another."""
-    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
-        setattr(node, name, getattr(place, name))
-    return node
-
-
 # Statements
 
-class Lines:
-    """The lines of a cell, and which of its statements have theirs to themselves. All of it in one pass: a cell may
-    be one line of a thousand statements."""
-
-    def __init__(self, source: str, nodes: list[ast.stmt]):
-        self.lines = re.split(r"\r\n|\r|\n", source)
-        self.indents = [len(line) - len(line.lstrip()) for line in self.lines]
-        self.shared = {node.lineno for node in nodes if not self.first(node)}    # something stands before a statement
-
-    def first(self, node: ast.stmt) -> bool:
-        """Whether nothing stands before the statement on its line."""
-        return node.col_offset == self.indents[node.lineno - 1]
-
-    def of(self, node: ast.stmt) -> str | None:
-        """The statement's own lines; None if it shares one."""
-        if not self.first(node) or node.lineno in self.shared or node.end_lineno in self.shared:
-            return None
-        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-        return "\n".join(self.lines[first - 1:node.end_lineno])
+def own_lines(source: str, nodes: list[ast.stmt]) -> list[str]:
+    """The lines of each of these statements, comments included; of one that shares a line none. In one pass: a line may be a thousand statements."""
+    lines = re.split(r"\r\n|\r|\n", source)
+    starts = [min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))]) for node in nodes]
+    ends = [node.end_lineno for node in nodes]
+    return ["\n".join(lines[start - 1:end]) if before < start and end < after else ""
+            for start, end, before, after in zip(starts, ends, [0, *ends], [*starts[1:], len(lines) + 1], strict=False)]
 
 
 def flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -180,11 +159,6 @@ def flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                     yield from flatten(inner.body if isinstance(inner, ast.ExceptHandler | ast.match_case) else [inner])
 
 
-def walrus_names(node: ast.stmt) -> set[str]:
-    """The names that the statement itself binds by :=, in a comprehension too."""
-    return {inner.target.id for inner in expressions(node) if isinstance(inner, ast.NamedExpr)}
-
-
 def has_effect(node: ast.stmt) -> bool:
     """Whether a reader may expect the statement to have an effect: a loop, or a call of a function that does not only print."""
     if not isinstance(node, ast.Expr):
@@ -192,40 +166,35 @@ def has_effect(node: ast.stmt) -> bool:
     return isinstance(node.value, ast.Call) and not ipython_call(node.value) and getattr(node.value.func, "id", "") not in SHOWING
 
 
-def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> tuple[Statement, Effects] | None:
-    """The statement with the names that it binds and reads, and what it may change; None if it does nothing for others."""
+def parse_statement(node: ast.stmt, own: str, cell: int) -> tuple[Statement, Effects] | None:
+    """The statement, given with its own lines, with the names that it binds and reads, and what it may change; None if it does nothing for others."""
     if not isinstance(node, BINDING + BLOCKS + (ast.Expr, ast.Assert, ast.Delete)) or isinstance(node, ast.Expr) and (
             isinstance(node.value, ast.Constant) or ipython_call(node.value)):
         return None
     node = without_grader_imports(node)
     if node is None:
         return None
-    text = source_text(node, lines)
+    text = source_text(node, own)
     top = symtable.symtable(text, "cell", "exec")
     inside = list(flatten([node]))
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-    binds |= {name for inner in inside for name in walrus_names(inner)}
+    binds |= {part.target.id for inner in inside for part in expressions(inner) if isinstance(part, ast.NamedExpr)}       # in a comprehension too
     if isinstance(node, ast.Delete):                     # of a name: what needed it has it all the same
         binds = set()
     now, later = names_read(top)
     if any(isinstance(inner, ast.ImportFrom) and (inner.names[0].name == "*" or inner.module == "__future__") for inner in inside):
         binds.add("*")
     for inner in inside:
-        binds |= {name for target in assigned_targets(inner) for name in names_changed(target)}
+        targets = [*getattr(inner, "targets", []), *([inner.target] if hasattr(inner, "target") else [])]
+        binds |= {name for target in targets for name in names_changed(target)}
     if isinstance(node, (ast.AugAssign, *PERHAPS)):
         now |= binds - {"*"}                             # the value before may be the value after
     if isinstance(node, ast.For | ast.AsyncFor):         # it sets its variables itself
         now -= {name for inner in inside if isinstance(inner, ast.For | ast.AsyncFor) for name in names_in(inner.target)} - names_in(node.iter)
     imports = all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in inside)
     effect = not isinstance(node, BINDING) and any(map(has_effect, inside))
-    line = getattr(node, "lineno", 0)
-    return (Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports, line, effect), find_effects(inside))
-
-
-def assigned_targets(node: ast.stmt) -> list[ast.expr]:
-    """What a statement assigns to, or deletes; nothing for another statement."""
-    return node.targets if isinstance(node, ast.Assign | ast.Delete) else \
-        [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor) else []
+    statement = Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports, getattr(node, "lineno", 0), effect)
+    return statement, find_effects(inside)
 
 
 def names_in(expression: ast.expr) -> set[str]:
@@ -260,14 +229,12 @@ def names_read(table: symtable.SymbolTable, later: bool = False) -> tuple[set[st
     return at_once, at_call
 
 
-def source_text(node: ast.stmt, lines: Lines) -> str:
-    """The statement's own lines, comments included; as Python writes it where it shares a line or was changed."""
-    text = lines.of(node) if hasattr(node, "lineno") else None
-    if text is not None:
-        with contextlib.suppress(SyntaxError):
-            body = to_tree(text).body                    # a string over several lines may have lost its indentation
-            if len(body) == 1 and ast.dump(body[0]) == ast.dump(node):
-                return text
+def source_text(node: ast.stmt, own: str) -> str:
+    """The statement's own lines; as Python writes it where it shares a line or was changed."""
+    with contextlib.suppress(SyntaxError):
+        body = to_tree(own).body                         # a string over several lines may have lost its indentation
+        if len(body) == 1 and ast.dump(body[0]) == ast.dump(node):
+            return own
     return ast.unparse(node)
 
 

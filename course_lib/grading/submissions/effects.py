@@ -1,13 +1,12 @@
-"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list.
-
-A statement that changes a value is needed by whatever needs the value, as one that binds its name is.
-"""
+"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list. A statement
+that changes a value is needed by whatever needs the value, as one that binds its name is."""
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 SHOWING = {"check", "hint", "solution", "print", "display", "assert_close", "help"}     # calls that only print
 MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "register", "remove", "reverse", "setdefault",
@@ -18,18 +17,13 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass
 class Effects:
-    """What a statement may change by the calls in it.
+    """What a statement may change by the calls in it."""
 
-    objects: names of what they change, whatever it is but a module. modules: those whose settings they change. values: names that they change unless these are functions or classes. calls: the
-    functions that it calls by their names, with the names among their arguments, and whether it calls them only for their effect.
-    stores: of a definition, the global names that a call of it changes, "" for its arguments; None for other statements.
-    """
-
-    objects: set[str] = field(default_factory=set)
-    modules: set[str] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)
-    calls: list[tuple[str, set[str], bool]] = field(default_factory=list)
-    stores: set[str] | None = None
+    objects: set[str] = field(default_factory=set)           # names of what they change, whatever it is but a module
+    modules: set[str] = field(default_factory=set)           # modules whose settings they change
+    values: set[str] = field(default_factory=set)            # names that they change unless these are functions or classes
+    calls: list[tuple[str, set[str], bool]] = field(default_factory=list)      # functions by name, the names among their arguments, only for effect?
+    stores: set[str] | None = None           # of a definition: the global names that a call of it changes, "" for its arguments
 
     def add_call(self, call: ast.Call, alone: bool) -> None:
         """Add what a call may change; `alone` if it is called only for its effect."""
@@ -70,8 +64,7 @@ def find_effects(statements: Sequence[ast.stmt]) -> Effects:
             for decorator in node.decorator_list:
                 effects.add_decorator(decorator, node.name)
         alone = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(alone, ast.Await):
-            alone = alone.value
+        alone = alone.value if isinstance(alone, ast.Await) else alone
         for call in expressions(node):
             if isinstance(call, ast.Call):
                 effects.add_call(call, alone=call is alone)
@@ -127,8 +120,6 @@ def root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-# In a whole notebook
-
 def bind_effects(parsed: Sequence[tuple]) -> list:
     """The statements, given with the effects of each, that bind the names of what they change too; without those that do nothing."""
     definitions, values, modules = {}, set(), set()
@@ -141,32 +132,28 @@ def bind_effects(parsed: Sequence[tuple]) -> list:
         else:
             values |= statement.binds
     values -= definitions.keys()
-    reach: dict[str, set[str]] = {}
-    changed = [add_changes(statement, effects, definitions, values, modules, reach) for statement, effects in parsed]
-    return [statement for statement in changed if statement.binds or statement.effect]
+    known = values | definitions.keys()
 
-
-def add_changes(statement, effects: Effects, definitions: dict[str, list], values: set[str], modules: set[str], reach: dict[str, set[str]]):
-    """The statement, that binds and reads the names of what it changes."""
-    changed = effects.objects & (values | definitions.keys()) | effects.values & values | effects.modules & modules
-    for function, arguments, alone in effects.calls:
-        if function in definitions:
-            stored = names_reached(function, definitions, reach)
-            changed |= (stored | (arguments if "" in stored else set())) & (values | definitions.keys())
-        elif alone:
-            changed |= (arguments | {function}) & values
-    changed = frozenset(changed)
-    return replace(statement, binds=statement.binds | changed, now=statement.now | changed - statement.binds) if changed else statement
-
-
-def names_reached(function: str, definitions: dict[str, list], reach: dict[str, set[str]]) -> set[str]:
-    """The names that a call of this function changes, by itself or by the functions that it reads."""
-    if function not in reach:
+    @cache
+    def names_reached(function: str) -> set[str]:        # by a call of it, or of the functions that it reads
         seen, todo, stored = {function}, [function], set()
         while todo:
             for stores, read in definitions.get(todo.pop(), ()):
                 stored |= stores
                 todo += read - seen
                 seen |= read
-        reach[function] = stored
-    return reach[function]
+        return stored
+
+    statements = []
+    for statement, effects in parsed:
+        changed = effects.objects & known | effects.values & values | effects.modules & modules
+        for function, arguments, alone in effects.calls:
+            if function in definitions:
+                stored = names_reached(function)
+                changed |= (stored | (arguments if "" in stored else set())) & known
+            elif alone:
+                changed |= (arguments | {function}) & values
+        if changed:
+            statement = replace(statement, binds=statement.binds | changed, now=statement.now | changed - statement.binds)
+        statements += [statement] if statement.binds or statement.effect else []
+    return statements

@@ -29,8 +29,7 @@ def read_file(path: str | os.PathLike) -> bytes:
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             raise Unreadable("The file is a link. Hand in the notebook itself.")
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-                         | getattr(os, "O_BINARY", 0))
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         raise Unreadable("There is no such file. Hand in the notebook under this name.") from None
     except OSError as problem:
@@ -39,8 +38,7 @@ def read_file(path: str | os.PathLike) -> bytes:
     if stat.S_ISDIR(state.st_mode):
         os.close(handle)
         names = ", ".join(sorted(name[:80] for name in os.listdir(path))[:5])
-        raise Unreadable(f"This is not a file but a folder, and no notebook is in it{f', but {names}' * bool(names)}. Hand in the notebook "
-                         "itself.")
+        raise Unreadable(f"This is not a file but a folder, and no notebook is in it{f', but {names}' * bool(names)}. Hand in the notebook itself.")
     if not stat.S_ISREG(state.st_mode):
         os.close(handle)
         raise Unreadable("This is not a file. Hand in the notebook itself.")
@@ -92,17 +90,13 @@ def run_limited(work: Callable[[], bytes], seconds: float = SECONDS, memory: int
 
 def read_all(pipe: int, until: float) -> bytes | None:
     """All that comes out of the pipe before it closes; None if it does not close in time."""
-    parts, size = [], 0
-    while True:
-        if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
-            return None
+    data = bytearray()
+    while select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
         part = os.read(pipe, 1 << 20)
-        size += len(part)
-        if not part:
-            return b"".join(parts)
-        if size > RESULT:
-            return b""
-        parts.append(part)
+        data += part
+        if not part or len(data) > RESULT:
+            return bytes(data) if not part else b""
+    return None
 
 
 def work_and_write(work: Callable[[], bytes], pipe: int, seconds: float, memory: int) -> None:

@@ -1,8 +1,5 @@
-"""Parse a notebook into its statements, without running any of it.
-
-A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments, and the loops and
-calls that change one of these.
-"""
+"""Parse a notebook into its statements, without running any of it. A function needs its own definition and, name by name, what that
+reads: imports, functions, classes, assignments, and the loops and calls that change one of these."""
 from __future__ import annotations
 
 import contextlib
@@ -16,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from course_lib.grading.submissions.cells import Cell, Statement, transformer
+from course_lib.grading.submissions.cells import Statement, parse_cell, transformer
 from course_lib.grading.submissions.effects import bind_effects
 from course_lib.grading.submissions.files import MEMORY, SECONDS, Unreadable, run_limited
 
@@ -70,11 +67,10 @@ class Notebook:
     def needed(self, name: str) -> list[Statement]:
         """The statements that `name` is made of, in order; empty if nothing defines it. The last definition wins.
         Raises Entangled if it takes more than STEPS to find them."""
-        binding = self.binding
+        binding, steps = self.binding, 0
         if name not in binding:
             return []
         chosen, seen, todo = set(binding.get("*", ())), set(), [(name, len(self.statements))]
-        steps = 0
         while todo:
             wanted, before = todo.pop()
             places = binding.get(wanted)
@@ -87,27 +83,24 @@ class Notebook:
             steps += 1 + len(now) + len(later)
             if steps > STEPS:
                 raise Entangled(f"what {name} is made of takes more than {STEPS} steps to follow from name to name")
-            todo += [(read, place) for read in now]
-            todo += [(read, before) for read in later]
+            todo += [*((read, place) for read in now), *((read, before) for read in later)]
         return [self.statements[i] for i in sorted(chosen)]
 
     def why_missing(self, name: str) -> tuple[str, str]:
         """The state ("missing" or "error") and what to tell somebody whose notebook does not define `name`."""
         blanks = r"^[^\S\n]*"                            # of this line only: a regular expression that takes one pass
-        definition = re.compile(rf"{blanks}(async\s+)?(def|class)\s+{re.escape(name)}\b|{blanks}{re.escape(name)}\s*=[^=]",
-                                re.M)
+        definition = re.compile(rf"{blanks}(async\s+)?(def|class)\s+{re.escape(name)}\b|{blanks}{re.escape(name)}\s*=[^=]", re.M)
         for cell, (source, problem) in self.broken.items():
             if definition.search(source):
                 return "error", f"Cell {cell}, which defines {name}, is not valid Python: {problem}."
         for cell, (source, kind) in self.prose.items():
             if definition.search(source):
-                return "missing", (f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell.")
+                return "missing", f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell."
         names = [known for known in self.names if len(known) <= LONGEST][:2000]
         if foreign := next((known for known in names if foreign_letters(known, name)), None):
             letters = " and ".join(f"{char} is {unicodedata.name(char, 'of no name')}, not {wanted}"
                                    for char, wanted in foreign_letters(foreign, name))
-            return "missing", (f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it "
-                               "again, letter by letter.")
+            return "missing", f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it again, letter by letter."
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
         hint = f" There is a function {near[0]}: rename it if it is meant." if near else ""
         return "missing", f"No cell defines {name}.{hint}"
@@ -121,8 +114,7 @@ def foreign_letters(known: str, name: str) -> list[tuple[str, str]]:
 
 
 def parse(data: bytes, name: str = "") -> Notebook:
-    """The notebook in `data`, the content of a file of this `name`; a script (.py) is one cell. Raises Unreadable if
-    there is none."""
+    """The notebook in `data`, the content of a file of this `name`; a script (.py) is one cell. Raises Unreadable if there is none."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -135,22 +127,19 @@ def parse(data: bytes, name: str = "") -> Notebook:
         raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.") from None
     except ValueError as problem:
         place = f" (line {problem.lineno})" if isinstance(problem, json.JSONDecodeError) else ""
-        raise Unreadable(f"The file is not a notebook, or a part of one: its JSON breaks off or is wrong{place}. Save it "
-                         "again in Jupyter.") from None
-    if nesting_depth(content) > DEPTH:
+        raise Unreadable(f"The file is not a notebook, or a part of one: its JSON breaks off or is wrong{place}. Save it again in Jupyter.") from None
+    if is_deep(content):
         raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.")
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        raise Unreadable("The file is JSON, but no notebook of format 4: it has no list of cells. Save it again in "
-                         "Jupyter.")
+        raise Unreadable("The file is JSON, but no notebook of format 4: it has no list of cells. Save it again in Jupyter.")
     return parse_cells(cells, declared_exercises(content.get("metadata")))
 
 
 def parse_cells(cells: list, exercises: list[str]) -> Notebook:
     """The notebook with these cells. Raises Unreadable if there is too much in them."""
     if len(cells) > CELLS:
-        raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not "
-                         "needed.")
+        raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not needed.")
     notebook, parsed, code = Notebook(exercises), [], 0
     for number, cell in enumerate(cells, 1):
         source = cell.get("source", "") if isinstance(cell, dict) else None
@@ -166,10 +155,10 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
             notebook.prose[number] = (source, "text" if cell["cell_type"] == "markdown" else str(cell["cell_type"])[:20])
             continue
         try:
-            content = Cell(source, number)
-            parsed += content.statements
+            statements, left_out = parse_cell(source, number)
+            parsed += statements
             if not source.startswith(SETUP):
-                notebook.left_out += [(number, magic) for magic in content.left_out]
+                notebook.left_out += [(number, magic) for magic in left_out]
             if len(parsed) > STATEMENTS:
                 raise Unreadable(f"The cells hold more than {STATEMENTS} definitions. Delete what is not needed.")
         except SyntaxError as problem:
@@ -187,14 +176,10 @@ def declared_exercises(metadata) -> list[str]:
     return [name for name in ids[:200] if isinstance(name, str)] if isinstance(ids, list) else []
 
 
-def nesting_depth(value) -> int:
-    """The depth of nested lists and dicts, counted up to DEPTH + 1."""
-    level, layer = 0, [value]
-    while layer and level <= DEPTH:
-        level += 1
-        layer = [inner for outer in layer if isinstance(outer, dict | list)
-                 for inner in (outer.values() if isinstance(outer, dict) else outer)]
-    return level
+def is_deep(value, left: int = DEPTH) -> bool:
+    """Whether lists and dicts are nested so deeply that something is on level DEPTH + 1."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not left or any(is_deep(part, left - 1) for part in inner)
 
 
 # In a process of its own

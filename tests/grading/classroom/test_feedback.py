@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from course_lib.grading import __main__
-from course_lib.grading.classroom import feedback
+from course_lib.grading.classroom import lms
 from course_lib.grading.classroom.collection import collect
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.roster import Roster, read_roster
@@ -74,7 +74,7 @@ def test_moodle_names_of_older_versions(tmp_path):
     save(tmp_path / "Mo Lee_501_assignsubmission_file_hw.ipynb", notebook(LOGLIK))
     save(tmp_path / "Bo Ek_502_assignsubmission_file_hw.ipynb", notebook(LOGLIK))
     downloads = {item.student: item.download for item in collect([str(tmp_path)]).submissions}
-    paths = feedback.name_files([Graded(name, "") for name in downloads], downloads, Roster())
+    paths = lms.name_files([Graded(name, "") for name in downloads], downloads, Roster())
     assert {name: moodle_reads(path, {501, 502}) for name, path in paths.items()} == {
         "Mo Lee": (501, "feedback.html"), "Bo Ek": (502, "feedback.html")}
 
@@ -93,12 +93,12 @@ def test_canvas_accepts_feedback(upload):
 def test_feedback_notebook_holds_text(tmp_path):
     """What a student wrote stays text in a raw cell."""
     report = Report(ONE, "wrong_value", 0, 6, message="<script>x</script>")
-    page = json.loads(feedback.feedback_notebook(Graded("ada", "hw.ipynb", reports=[report])))
+    page = json.loads(lms.feedback_notebook(Graded("ada", "hw.ipynb", reports=[report])))
     assert page["cells"][0]["cell_type"] == "raw" and "<script>" in page["cells"][0]["source"]
 
 
 def test_participant_names_with_separators(tmp_path):
     sheet = 'Identifier,Full name,Email address,Grade,Maximum Grade\nParticipant 504,a_b/c,x@y,,100\n'
     roster = read_roster(str(save(tmp_path / "sheet.csv", sheet)))
-    [path] = feedback.name_files([Graded("a_b/c", "")], {}, roster).values()
+    [path] = lms.name_files([Graded("a_b/c", "")], {}, roster).values()
     assert moodle_reads(path, {504}) == (504, "feedback.html") and roster.address("a_b/c") == "x@y"
