@@ -28,7 +28,7 @@
     ReceptiveField: ["Receptive field", "Add layers and look for the pixels that the prediction cannot see."],
     Sinusoids: ["Positions as clocks", "Move along the sentence and compare fast and slow clocks."],
     Timeline: ["A timeline", "Choose an entry to see what it introduced, and the chapter that builds it."],
-    Translator: ["A transformer that translates", "Click an Italian word to see which English words the decoder attends to. Then switch off head 3 of the cross-attention."],
+    Translator: ["A transformer that translates", "Click an Italian word to see which English words the decoder attends to. Then switch the head off."],
     TypedDocument: ["TF-IDF", "Type a document and see which of its words weigh most."],
     WordMap: ["A map of words", "Choose a word to see its nearest neighbors, or an analogy."],
   };

@@ -116,6 +116,8 @@ function render({ model, el }) {
   });
 
   /* the words that a cross-attention head attends to, for each word that is written */
+  const only = h("input", { type: "checkbox" }), named = h("span", {});
+  on(only, "change", () => switches.find(({ part, n }) => part === "cross" && n === strip.of[0]).input.click());
   const attended = h("div", { className: "cl-tr-strip" }), plainly = h("p", { className: "cl-tr-plain" });
   const chosen = h("div", { className: "cl-tr-strip", role: "group", lang: "it" });
   let strip = {};
@@ -146,10 +148,15 @@ function render({ model, el }) {
       node.style.setProperty("--p", `${(40 * row[k]).toFixed(0)}%`);
       return node;
     }));
-    plainly.textContent = !said.length ? "" : `Before the network writes “${said[i]}”, cross-attention head ${n + 1} attends to the English words; `
-      + `“${source[most]}” has the largest weight, ${percent(row[most])}. ` + (isOff(s, ["cross", n])
-        ? "The head is switched off, so its result is not used." : "The head passes on the average of these words’ vectors, with these weights.")
-      + ` With these heads the network translates ${right(s.network, s.off)} of ${all} test sentences correctly.`;
+    const gone = isOff(s, ["cross", n]), others = s.off.filter(pair => !same(pair, ["cross", n]));
+    const without = words(translated(nets[s.network], found.ids, gone ? others : [...others, ["cross", n]]).written).join(" ");
+    only.checked = !gone;
+    named.textContent = `cross-attention head ${n + 1} is on`;
+    attended.classList.toggle("cl-tr-gone", gone);
+    plainly.textContent = `Before the network writes “${said[i]}”, head ${n + 1} attends to the English words with these weights; `
+      + `“${source[most]}” has the largest, ${percent(row[most])}. It passes on the average of the words’ vectors, weighted so. `
+      + (gone ? `The head is off, so its average is not used; with it the network writes “${without}”.`
+        : `Without this head the network writes “${without}”.`);
   }
 
   /* the boxes */
@@ -317,17 +324,19 @@ function render({ model, el }) {
     h("div", { className: "cl-tr-sentence", role: "group", "aria-label": "English sentence, word by word" },
       h("b", {}, "English"), the[0], fields.adjective, fields.subject, fields.denied, fields.verb, the[1],
       fields.adjective2, fields.object),
-    h("div", { className: "cl-tr-look" }, h("span", {}, "attention weights"), attended, h("span", {}, "Italian"), chosen, plainly),
+    h("div", { className: "cl-tr-look" }, h("span", {}, "attention weights"), attended, h("span", {}, "Italian"), chosen,
+      h("span", {}, "head"), h("label", { className: "cl-tr-only" }, only, named), plainly),
+    h("details", { className: "cl-tr-inside" }, h("summary", {}, "Inside the network: every box, its numbers, and a second network"),
+    scrollable("What the two networks write", h("table", { className: "cl-tr-said" }, h("thead", {}, h("tr", {},
+      ...["network", "Italian, with these heads", "right now", "all heads on"].map(t => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, ...rows.map(({ label, said, share, full }) => h("tr", {}, h("th", { scope: "row" }, label),
+      said, share, full))))),
     h("div", { className: "cl-buttons cl-tr-buttons" }, button("all heads on", () => set({ off: [] })),
       button("all cross heads off", () => set({ off: cross })),
       h("span", {}, `Beside a switch: how many of ${all} sentences are right without this head alone.`)),
     h("div", { className: "cl-tr-cols" }, ...lanes,
       h("div", { className: "cl-tr-detail", role: "group", "aria-label": "The open box" }, title,
-        h("p", { className: "cl-tr-what" }, equation, shape), steps, art, tokens, grid, sums, note)),
-    scrollable("What the two networks write", h("table", { className: "cl-tr-said" }, h("thead", {}, h("tr", {},
-      ...["network", "Italian, with these heads", "right now", "all heads on"].map(t => h("th", { scope: "col" }, t)))),
-    h("tbody", {}, ...rows.map(({ label, said, share, full }) => h("tr", {}, h("th", { scope: "row" }, label),
-      said, share, full))))),
+        h("p", { className: "cl-tr-what" }, equation, shape), steps, art, tokens, grid, sums, note))),
     h("p", { className: "cl-note" }, limits), live), show, story);
   say(story(show()));
   return end;

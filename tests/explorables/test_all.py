@@ -112,6 +112,11 @@ def test_figure_in_browser(stage, name):
     changed_from_python(stage, figure)
 
 
+def unfold(page) -> None:
+    for closed in page.locator("details:not([open]) > summary").all():
+        closed.click()
+
+
 def readable(stage, figure, name) -> None:
     """In both themes, on a phone and wide, with a text alternative; nothing is wider than the page."""
     w = getattr(explorables, name)(**figure.rich)
@@ -124,8 +129,7 @@ def readable(stage, figure, name) -> None:
     for theme, width in (("light", 1000), ("dark", 390)):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         page.set_viewport_size({"width": width, "height": 900})
-        for closed in page.locator("details:not([open]) > summary").all():
-            closed.click()
+        unfold(page)
         assert accessible(page) == "", theme
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -137,6 +141,7 @@ def on_one_screen(stage, name) -> None:
     """What a control changes is seen while the control is."""
     page = stage.draw(getattr(explorables, name)())
     page.set_viewport_size({"width": COLUMN, "height": 900})
+    unfold(page)
     for pair in PAIRS.get(name, ()):
         spans = page.evaluate(SPANS, list(pair))
         assert spans and max(spans) <= ROOM, pair
@@ -151,6 +156,7 @@ def by_hand(stage, figure) -> None:
     """After each move the page shows what Python computes from the traits that the move should set."""
     w = figure.make()
     page = stage.draw(w)
+    unfold(page)
     figure.agrees(page, w)
     at_first = state_of(w)
     for number, (act, traits) in enumerate(figure.moves):
@@ -172,6 +178,7 @@ def changed_from_python(stage, figure) -> None:
     """It redraws and says so; it writes nothing back; when it is taken away it no longer listens."""
     w = figure.make()
     page = stage.draw(w)
+    unfold(page)
     before, live = page.evaluate(SHOWN), page.locator(".cl-live").text_content()
     for trait, value in figure.change.items():
         page.evaluate("([trait, value]) => model.set(trait, value)", [trait, value])

@@ -198,7 +198,7 @@ def agrees(page, w) -> None:
     assert page.locator("[data-written][aria-pressed=true]").get_attribute("data-written") == str(at)
     close(data(page, "weight"), w.result[f"cross.{head}.weights"][at])
     assert data(page, "total")[0] == pytest.approx(value[i, j].item(), abs=1e-5)
-    figure, detail = (page.locator(s).bounding_box() for s in (".cl-tr", ".cl-tr-detail"))
+    figure, detail = (page.locator(s).bounding_box() for s in (".cl-tr-inside", ".cl-tr-detail"))
     assert detail["y"] + detail["height"] - figure["y"] <= 700, "the open box is on the same screen"
 
 
@@ -219,6 +219,8 @@ FIGURE = Figure(Translator, agrees, bad=BAD, change={"sentence": "I love hiking"
                 says=("English: the red car sees the white cat",
                       "trained as it is: la macchina rossa vede il gatto bianco (right "), moves=[
     (click("[data-written='5']"), {"place": [5, 6]}),
+    (click(".cl-tr-only input"), {"off": [["cross", 2]]}),
+    (click(".cl-tr-only input"), {"off": []}),
     (keys("Space", at="[data-head='cross,2']"), {"off": [["cross", 2]]}),
     (keys("Space", at="[data-head='cross,2']"), {"off": []}),
     (keys("Enter", at="[data-box='ffn2.hidden']"), {"shown": "ffn2.hidden"}),
