@@ -82,8 +82,8 @@ def reads_itself(self):
 
 @exercise.misconception(
     MendedMADE.masked_weights,
-    "The masks are applied to the weights once, in __init__. Each step of a training, and weights that are loaded, restore the masked "
-    "connections: multiply by the mask in conditionals, each time.")
+    "The masks are applied to the stored weights and not in conditionals. Weights that a training step changes, or that are loaded, restore "
+    "the masked connections: multiply by the mask in conditionals, each time.")
 def masked_once(self):
     return self.one.weight, self.two.weight
 

@@ -78,6 +78,14 @@ def articles_first(text):
     return without_punctuation(" ".join(word for word in text.lower().split() if word not in ARTICLES)).split()
 
 
+@exercise.misconception(
+    words,
+    "You take out the articles at the borders of words before the signs are gone: of 'a-list', which is the word alist, the a goes. First the "
+    "signs, then the articles.")
+def articles_at_borders(text):
+    return without_punctuation(re.sub(r"\b(a|an|the)\b", " ", text.lower())).split()
+
+
 @exercise.misconception(shared, "You count a word that both have twice once. It counts as often as both have it.")
 def as_sets(mine, true):
     return len(set(mine) & set(true))
@@ -115,7 +123,7 @@ def f1_over_truths(answer, truths):
 
 
 WORDS = ("the", "The", "a", "an", "'the'", "theatre", "Ana", "ana", "an.", "U.S.", "us", "1873", "1873.", "New", "new", "York", "(york)",
-         "of", "\"of\"", "B-52", "b52", "york,")
+         "of", "\"of\"", "B-52", "b52", "york,", "a-list", "alist")
 
 
 def answers(generator):

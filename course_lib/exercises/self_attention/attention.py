@@ -190,7 +190,10 @@ def large_cases(generator, size=300):
     signs = torch.tensor([1.0, -1.0]).repeat(3)[:n, None]
     q = size * math.sqrt(d) * signs * way                                       # (n, d)
     k = way + normal(generator, m, d, scale=0.003)                             # scores differ by about one
-    return [(q, k, normal(generator, m, e), mask) for mask in (mixed_mask(generator, n, m), None)]
+    mask = mixed_mask(generator, n, m)
+    far, hidden = k.clone(), mask.clone()
+    far[1], hidden[::2, 1], hidden[::2, 0] = 1.5 * way, False, True            # a masked key whose score is higher by half of `size`
+    return [(q, k, normal(generator, m, e), mask), (q, far, normal(generator, m, e), hidden), (q, k, normal(generator, m, e), None)]
 
 
 def gradient_cases(generator):

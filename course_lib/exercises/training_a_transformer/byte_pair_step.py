@@ -126,10 +126,17 @@ def from_the_right(pieces, pair):
     return symbols
 
 
+@exercise.misconception(
+    merged,
+    "You replace text in the joined word, so the pair is also merged where a longer symbol ends or begins with its letters. Compare whole symbols.")
+def inside_symbols(pieces, pair):
+    return " ".join(pieces).replace(" ".join(pair), "".join(pair)).split(" ")
+
+
 def texts(generator):
     """Small texts, until each way of going wrong gives another answer, and no two the same."""
     def draw():
-        letters = "abc"[:integer(generator, 2, 3)]
+        letters = ["a", "b", "c", "ca"][:integer(generator, 2, 4)]
         words = [[[letters[i] for i in torch.randint(len(letters), (integer(generator, 1, 5),), generator=generator)],
                   integer(generator, 1, 4)] for _ in range(integer(generator, 2, 4))]
         return (words,) if any(len(pieces) > 1 for pieces, _ in words) else draw()
