@@ -8,6 +8,7 @@ import linecache
 import re
 import sys
 import sysconfig
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -32,13 +33,9 @@ def learner_line(problem: BaseException, fn: Callable) -> str:
 
 def learner_frames(problem: BaseException, fn: Callable) -> list[tuple[CodeType, int]]:
     """The code and line number of each of the learner's frames, the innermost last."""
-    own_globals, frames, trace = globals_of(fn), [], problem.__traceback__
-    while trace is not None:
-        code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
-        if names is own_globals or names.get("__name__") == "__main__" or not is_library_file(code.co_filename):
-            frames.append((code, trace.tb_lineno))
-        trace = trace.tb_next
-    return frames
+    own_globals = globals_of(fn)
+    return [(frame.f_code, line) for frame, line in traceback.walk_tb(problem.__traceback__) if frame.f_globals is own_globals
+            or frame.f_globals.get("__name__") == "__main__" or not is_library_file(frame.f_code.co_filename)]
 
 
 def explain_not_implemented(problem: BaseException, fn: Callable) -> str:
@@ -46,11 +43,9 @@ def explain_not_implemented(problem: BaseException, fn: Callable) -> str:
     if type(problem).__name__ == "StdinNotImplementedError":
         return "The function input() cannot be answered here; use the arguments instead."
     try:
-        innermost = problem.__traceback__
-        while innermost.tb_next is not None:
-            innermost = innermost.tb_next
         if 'is missing the required "forward" function' in str(problem):
-            methods = vars(type(innermost.tb_frame.f_locals["self"]))
+            *_, (innermost, _) = traceback.walk_tb(problem.__traceback__)
+            methods = vars(type(innermost.f_locals["self"]))
             near = difflib.get_close_matches("forward", methods, n=1, cutoff=0.7)
             return "Your class has no method forward" + (f"; it has {near[0]}." if near else ".")
         frames = learner_frames(problem, fn)

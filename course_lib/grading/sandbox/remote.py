@@ -46,7 +46,6 @@ class Remote:
         self.limits, self.left_out, self.until, self.forbid = limits, left_out, until, forbid
         self.build = build
         self.problems: dict[int, str] = {}
-        self.kinds: dict[int, str] = {}
         self.failed: Outcome | None = None
         self.endpoint: Endpoint | None = None
         self.socket = None
@@ -63,7 +62,7 @@ class Remote:
 
     def define(self) -> bool:
         """Run the statements one by one; False if one of them took the child with it."""
-        self.problems, self.kinds = {}, {}
+        self.problems = {}
         for statement in self.statements:
             kind, problem = self.left_out.get(statement.text, ("", None))
             if problem is None:
@@ -100,19 +99,22 @@ class Remote:
 
     def call(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None) -> Outcome:
         """Call the learner's function; `wrt` and `weight` ask for a gradient too. Never raises for what the learner did."""
-        if self.failed is not None:
-            return self.failed
         try:
-            reply = self.endpoint.ask("call", {"args": list(args), "wrt": list(wrt), "weight": weight},
-                                      self.give_up_at(self.deadline))
-        except TooSlow:
-            self.failed = self.timeout()
+            return validate(self.ask("call", {"args": list(args), "wrt": list(wrt), "weight": weight}), args, wrt)
+        except Stop as stop:
             self.worker.end()
-            return self.failed
-        except Broken:
-            self.failed = self.end_of_child()
-            return self.failed
-        return validate(reply, args, wrt)
+            return stop.outcome
+
+    def ask(self, kind: str, data: Any) -> Any:
+        """The child's answer within the deadline. Raises Stop with what has `failed`, from the first time on."""
+        if self.failed is None:
+            try:
+                return self.endpoint.ask(kind, data, self.give_up_at(self.deadline))
+            except TooSlow:
+                self.failed = self.timeout()
+            except Broken:
+                self.failed = self.end_of_child()
+        raise Stop(self.failed)
 
     def give_up_at(self, seconds: float) -> float:
         """The time at which an answer that may take `seconds` is no longer waited for."""
@@ -184,17 +186,7 @@ class GraderEnd(Endpoint):
         return reply
 
     def apply(self, number: int, args: tuple, kwargs: dict) -> Any:
-        if self.remote.failed is not None:
-            raise Stop(self.remote.failed)
-        try:
-            reply = self.ask("apply", [number, list(args), kwargs], self.remote.give_up_at(self.remote.deadline))
-        except TooSlow:
-            self.remote.failed = self.remote.timeout()
-            raise Stop(self.remote.failed) from None
-        except Broken:
-            self.remote.failed = self.remote.end_of_child()
-            raise Stop(self.remote.failed) from None
-        outcome = validate(reply, (), ())
+        outcome = validate(self.remote.ask("apply", [number, list(args), kwargs]), (), ())
         if outcome.kind != "value":
             raise Stop(outcome)
         return outcome.value
@@ -224,7 +216,7 @@ def validate(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
 def signal_name(number: int) -> str:
     """A signal by its name, in words where it has common ones."""
     known = {"SIGSEGV": "segmentation fault", "SIGABRT": "abort", "SIGBUS": "bus error", "SIGFPE": "arithmetic error"}
-    name = signal.Signals(number).name if number in {known.value for known in signal.Signals} else f"signal {number}"
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     return known.get(name, name)
 
 

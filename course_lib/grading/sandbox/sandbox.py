@@ -19,6 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from course_lib.grading.protocol.process import prctl
 from course_lib.grading.sandbox.bubblewrap import SCRATCH, bubblewrap, control_group, environment, program, search_path
 from course_lib.grading.sandbox.inside.confine import CALLS
 from course_lib.grading.sandbox.inside.worker import SHARE
@@ -80,7 +81,8 @@ class Worker:
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
         self.ready = False
-        forbid_ptrace()
+        if sys.platform == "linux":
+            prctl(4, 0)                                  # PR_SET_DUMPABLE: no other process of this user's reads or writes this one's memory
         self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
@@ -92,11 +94,10 @@ class Worker:
             own_environment |= {name: os.environ[name] for name in SESSION if name in os.environ}     # --clearenv drops them inside
         plan = {"fd": other_end.fileno(), "path": search_path(isolated), "isolated": isolated}
         python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
-        error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
         with other_end:
             self.process = subprocess.Popen(
                 command + python, pass_fds=[other_end.fileno()], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=error, start_new_session=True, env=own_environment)
+                stderr=subprocess.DEVNULL, start_new_session=True, env=own_environment)
         self.lines = b""
 
     def wait_ready(self) -> None:
@@ -120,11 +121,10 @@ class Worker:
         """The worker's next line, or None if it has gone or is silent for too long."""
         until = time.monotonic() + seconds
         while b"\n" not in self.lines:
-            try:
+            data = b""
+            with contextlib.suppress(OSError):
                 self.control.settimeout(max(0.001, until - time.monotonic()))
                 data = self.control.recv(4096)
-            except OSError:
-                return None
             if not data:
                 return None
             self.lines += data
@@ -141,12 +141,10 @@ class Worker:
 
     def request(self, message: dict, fds: Sequence[int] = (), seconds: float = STARTUP) -> dict:
         """Ask the worker for something and return its answer. Raises NoSandbox if none comes in time."""
-        data = json.dumps(message).encode()
-        try:
-            socket.send_fds(self.control, [data], fds)
+        line = None
+        with contextlib.suppress(OSError):
+            socket.send_fds(self.control, [json.dumps(message).encode()], fds)
             line = self.line(seconds)
-        except OSError:
-            line = None
         if line is None:
             raise NoSandbox("the worker has gone")
         reply = json.loads(line)
@@ -224,14 +222,6 @@ class Worker:
 
     def __exit__(self, *_):
         self.close()
-
-
-def forbid_ptrace() -> None:
-    """On Linux, no other process of this user's reads or writes this one's memory from now on: it grades."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)           # PR_SET_DUMPABLE; forked processes inherit it
 
 
 def detect_isolation() -> str:
