@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.facts import describe_difference, describe_gap
-from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, is_number, same
+from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, first_difference, is_number, same
 from course_lib.grading.tensor_facts import describe_count
 
 Call = Callable[..., Outcome]        # call(args, wrt=(), weight=None)
@@ -87,6 +87,11 @@ class Check:
         """Whether another function's outcome on the record's case is the same as the learner's."""
         return outcome.kind == "value" and same(record.outcome.value, outcome.value, self.rtol, self.atol)
 
+    def gradient_fault(self, name: str, got: Tensor | None, right: Tensor) -> Fault:
+        """The fault of a wrong gradient by what is called `name`."""
+        return Fault(f"The values are right, the gradient by {name} is not. {describe_gradient_error(got, right, self.rtol, self.atol)}",
+                     state="wrong_gradient")
+
 
 @dataclass
 class Compare(Check):
@@ -100,7 +105,6 @@ class Compare(Check):
             return super().fault_kind(record)
         if fault := shape_fault(record.outcome.value, record.expected):
             return fault.state, fault.message
-        # as `fault`, without the message
         return None if same(record.outcome.value, record.expected, self.rtol, self.atol) else ("wrong_value", "")
 
     def value_fault(self, record: Record) -> Fault | None:
@@ -135,19 +139,14 @@ class Gradient(Check):
 
     def fault(self, record: Record) -> Fault | None:
         if record.outcome.kind == "no_gradient" and OVERWRITTEN in record.outcome.detail:
-            return Fault("No gradient can be computed: your function writes over a tensor (-=, +=, x[...] = ..., or a method "
-                         "whose name ends in _) that the backward pass still needs. Make a new tensor instead.", None,
-                         "wrong_gradient")
+            return Fault("No gradient can be computed: your function writes over a tensor (-=, +=, x[...] = ..., or a method whose name ends in _) "
+                         "that the backward pass still needs. Make a new tensor instead.", None, "wrong_gradient")
         if record.outcome.kind == "no_gradient":
-            return Fault("No gradient flows back through your result: something detaches it (.detach(), "
-                         ".item(), .data, numpy, torch.no_grad, or a new tensor made of numbers).", None,
-                         "wrong_gradient")
-        got = record.outcome.gradients
-        for i in self.wrt:
-            if not same(got.get(i), record.expected[i], self.rtol, self.atol):
-                return Fault(f"The values are right, the gradient by {record.name(i)} is not. "
-                             + describe_gradient_error(got.get(i), record.expected[i], self.rtol, self.atol), None, "wrong_gradient")
-        return None
+            return Fault("No gradient flows back through your result: something detaches it (.detach(), .item(), .data, numpy, torch.no_grad, "
+                         "or a new tensor made of numbers).", None, "wrong_gradient")
+        got = {i: record.outcome.gradients.get(i) for i in self.wrt}
+        i = first_difference(got, record.expected, self.rtol, self.atol)
+        return None if i is None else self.gradient_fault(record.name(i), got[i], record.expected[i])
 
     def alike(self, record: Record, outcome: Outcome) -> bool:
         if record.outcome.kind != "value":
@@ -172,11 +171,8 @@ class ClassGradient(Compare):
         got, right = record.outcome.value, record.expected
         if not isinstance(got, dict) or got.keys() != right.keys():
             return shape_fault(got, right)
-        wrong = [name for name in right if not same(got[name], right[name], self.rtol, self.atol)]
-        if not wrong:
-            return None
-        return Fault(f"The values are right, the gradient by {self.argument_name(record, wrong[0])} is not. "
-                     + describe_gradient_error(got[wrong[0]], right[wrong[0]], self.rtol, self.atol), None, "wrong_gradient")
+        name = first_difference(got, right, self.rtol, self.atol)
+        return None if name is None else self.gradient_fault(self.argument_name(record, name), got[name], right[name])
 
     def argument_name(self, record: Record, name: str) -> str:
         """The name of what a gradient is taken by: a parameter, or an argument as the method calls it."""
@@ -188,12 +184,11 @@ class Unchanged(Check):
     """No argument is written to."""
 
     def fault(self, record: Record) -> Fault | None:
-        if record.outcome.changed:
-            *first, last = [record.name(i) for i in record.outcome.changed]
-            them = f"{', '.join(first)} and {last}" if first else last
-            return Fault(f"Your function writes into {them}, so the caller finds it changed. Work on a copy.",
-                         state="changed_arguments")
-        return None
+        if not record.outcome.changed:
+            return None
+        *first, last = [record.name(i) for i in record.outcome.changed]
+        them = f"{', '.join(first)} and {last}" if first else last
+        return Fault(f"Your function writes into {them}, so the caller finds it changed. Work on a copy.", state="changed_arguments")
 
     def alike(self, record: Record, outcome: Outcome) -> bool:
         return super().alike(record, outcome) and outcome.changed == record.outcome.changed
@@ -240,8 +235,7 @@ def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault 
         if isinstance(expected, tuple) and len(got) != len(expected):
             return wrong(f"{where} returns {len(got)} things; it should return {len(expected)}.")
         for i, (value, right) in enumerate(zip(got, expected, strict=False)):
-            fault = shape_fault(value, right, f"As result[{i}], your function")
-            if fault:
+            if fault := shape_fault(value, right, f"As result[{i}], your function"):
                 return fault
     return None
 

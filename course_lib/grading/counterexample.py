@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.checks import Call, Check, ClassGradient, Compare, Gradient, Record
-from course_lib.grading.protocol.calls import Outcome, describe, is_number, same
+from course_lib.grading.protocol.calls import Outcome, describe, first_difference, is_number, same
 
 COLUMNS = 80                    # of a line
 SIDE = 8                        # columns of a tensor that fit the screen
@@ -129,17 +129,16 @@ def select_results(record: Record, check: Check) -> tuple[str, Any, Any]:
     """Of the learner's result and the expected one the first part that is wrong, after what it is called: "", "[1]", " gradient by x"."""
     got, right = record.outcome.value, record.expected
     if isinstance(check, Gradient):
-        got = record.outcome.gradients
-        i = next(i for i in check.wrt if not same(got.get(i), right[i], check.rtol, check.atol))
-        return f" gradient by {record.name(i)}", got.get(i), right[i]
+        got = {i: record.outcome.gradients.get(i) for i in check.wrt}
+        i = first_difference(got, right, check.rtol, check.atol)
+        return f" gradient by {record.name(i)}", got[i], right[i]
     if isinstance(right, dict) and isinstance(got, dict) and got.keys() == right.keys():
-        name = next((name for name in right if not same(got[name], right[name], check.rtol, check.atol)), None)
+        name = first_difference(got, right, check.rtol, check.atol)
         if name is not None:
             what = f" gradient by {check.argument_name(record, name)}" if isinstance(check, ClassGradient) else f"[{name!r}]"
             return what, got[name], right[name]
     elif isinstance(check, Compare) and all(isinstance(value, list | tuple) for value in (got, right)) and len(got) == len(right):
-        wrong = next((i for i, (a, b) in enumerate(zip(got, right, strict=True))
-                      if not same(a, b, check.rtol, check.atol)), None)
+        wrong = first_difference(got, right, check.rtol, check.atol)
         if wrong is not None and isinstance(right[wrong], Tensor) and isinstance(got[wrong], Tensor):
             return f"[{wrong}]", got[wrong], right[wrong]
     return "", got, right

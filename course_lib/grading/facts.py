@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.protocol.calls import is_number, same
+from course_lib.grading.protocol.calls import first_difference, is_number, same
 from course_lib.grading.tensor_facts import describe_tensors
 
 UNEXPLAINED = re.compile(                            # the sentences that say where a value is wrong, or to which side, and no more
@@ -155,8 +155,7 @@ def describe_parts(got: Sequence, expected: Sequence, rtol: float, atol: float) 
     """The first part that is wrong, and how. Parts are counted from 0."""
     if len(got) != len(expected):
         return f"Your result has {count_of(len(got), 'part')} where it should have {len(expected)}."
-    first = next((i for i, (value, right) in enumerate(zip(got, expected, strict=True))
-                  if not same(value, right, rtol, atol)), None)
+    first = first_difference(got, expected, rtol, atol)
     if first is None:
         return "Your result is not the right one."
     if all(isinstance(values[first], list | tuple) for values in (got, expected)):

@@ -48,35 +48,26 @@ def compare_booleans(a: Tensor, b: Tensor) -> Iterator[str]:
 
 def describe_number(a: float, b: float) -> str:
     """Of two single numbers."""
-    near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
-    if a and b:
-        ratio = a / b
-        if near(ratio, 1 / math.log(2)):
-            return "Your value is in bits; it should be in nats."
-        if near(ratio, math.log(2)):
-            return "Your value is in nats; it should be in bits."
-        if near(ratio, -1):
-            return "Your value has the wrong sign."
     if a == 0:
         return "Your value is 0, and should not be."
-    inverses = {"the exponential of": math.log(a) if a > 0 else None, "the logarithm of": math.exp(a) if a < 300 else None,
-                "2 to the power of": math.log2(a) if a > 0 else None, "the square of": math.sqrt(a) if a >= 0 else None,
+    near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
+    ratio, side = a / b if b else 0.0, "large" if a > b else "small"
+    times, part = round(ratio), round(b / a)
+    inverses = {"the exponential of": math.log(a) if a > 0 else math.nan, "the logarithm of": math.exp(a) if a < 300 else math.nan,
+                "2 to the power of": math.log2(a) if a > 0 else math.nan, "the square of": math.sqrt(a) if a > 0 else math.nan,
                 "the root of": a * a, "1 divided by": 1 / a}
-    for name, value in inverses.items():
-        if value is not None and near(value, b):
-            return f"Your value is {name} the right one."
-    if b and near(ratio, round(ratio)) and 1 < abs(round(ratio)) <= 1000:
-        return f"Your value is {round(ratio)} times what it should be."
-    if near(b / a, round(b / a)) and 1 < abs(round(b / a)) <= 1000:
-        return f"Your value is 1 / {round(b / a)} of what it should be."
-    if near(a + b, 1) and 0 <= b <= 1:
-        return "Your value is 1 minus the right one."
-    if a * b < 0:
-        return f"Your value is {'negative' if a < 0 else 'positive'}; it should not be."
-    side = "large" if a > b else "small"
-    if b and abs(ratio - 1) < NEAR:
-        return f"Your value is near, and too {side} by {abs(ratio - 1):.2g} of it."
-    return f"Your value is too {side}."
+    cases = [
+        (near(ratio, 1 / math.log(2)), "Your value is in bits; it should be in nats."),
+        (near(ratio, math.log(2)), "Your value is in nats; it should be in bits."),
+        (near(ratio, -1), "Your value has the wrong sign."),
+        *((near(value, b), f"Your value is {name} the right one.") for name, value in inverses.items()),
+        (near(ratio, times) and 1 < abs(times) <= 1000, f"Your value is {times} times what it should be."),
+        (near(b / a, part) and 1 < abs(part) <= 1000, f"Your value is 1 / {part} of what it should be."),
+        (near(a + b, 1) and 0 <= b <= 1, "Your value is 1 minus the right one."),
+        (a * b < 0, f"Your value is {'negative' if a < 0 else 'positive'}; it should not be."),
+        (abs(ratio - 1) < NEAR, f"Your value is near, and too {side} by {abs(ratio - 1):.2g} of it."),
+        (True, f"Your value is too {side}.")]
+    return next(sentence for holds, sentence in cases if holds)
 
 
 def find_constant(a: Tensor, b: Tensor) -> Iterator[str]:
@@ -123,19 +114,12 @@ def find_factor(a: Tensor, b: Tensor, equal) -> Iterator[str]:
 
 def describe_factor(factor: float, a: Tensor) -> str:
     """A factor, with what it may be."""
-    near = partial(math.isclose, rel_tol=1e-4)
-    if near(factor, 1 / math.log(10)):
-        return "logarithms to base 10, not natural ones: 0.4343 times"
-    if near(factor, 1 / math.log(2)):
-        return "in bits, not in nats: 1.443 times"
-    if near(factor, math.log(2)):
-        return "in nats, not in bits: 0.6931 times"
+    known = [(1 / math.log(10), "logarithms to base 10, not natural ones: 0.4343 times"), (1 / math.log(2), "in bits, not in nats: 1.443 times"),
+             (math.log(2), "in nats, not in bits: 0.6931 times")]
     for axis, n in enumerate(a.shape):
-        if n > 1 and near(factor, n):
-            return f"{n} times, the size of axis {axis} (a sum in the place of a mean?),"
-        if n > 1 and near(factor, 1 / n):
-            return f"1 / {n} times, {n} being the size of axis {axis} (a mean in the place of a sum?),"
-    return f"{factor:.4g} times"
+        known += [(n, f"{n} times, the size of axis {axis} (a sum in the place of a mean?),"),
+                  (1 / n, f"1 / {n} times, {n} being the size of axis {axis} (a mean in the place of a sum?),")] * (n > 1)
+    return next((words for value, words in known if math.isclose(factor, value, rel_tol=1e-4)), f"{factor:.4g} times")
 
 
 def find_row_factors(a: Tensor, b: Tensor, equal) -> Iterator[str]:
