@@ -6,6 +6,7 @@ is named. Dependence is found by calling the answer again: unchanged, and with o
 """
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.checks import Call, Check, Compare, Gradient, Property, Record
-from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, is_number, plain, same
+from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, first_difference, is_number, plain, same
 
 ROUNDS = 4                      # fresh draws that decide between misconceptions
 PARTS = 10_000                  # of a list that are compared as numbers
@@ -33,6 +34,7 @@ Names = tuple[str, ...]
 def find_misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> Names:
     """The names that explain the failed `records`: none, one, or a pair that acts together. Of pairs that cannot be told apart, only
     what they have in common."""
+    records = sorted(records, key=lambda record: check.fault_kind(record) is None)       # most misconceptions differ on a wrong one
     names = select_fitting(exercise, check, records, [(name,) for name in exercise.misconceptions], call, seed)
     if names is None and isinstance(check, Compare):
         names = select_fitting(exercise, check, records, combinable_pairs(exercise), call, seed)
@@ -72,11 +74,11 @@ def explain_part(exercise, check: Check, records: list[Record], call: Call, seed
 
 def select_fitting(exercise, check: Check, records: list[Record], candidates: list[Names], call: Call, seed: int) -> Names | None:
     """What all candidates that fit `records`, and then fresh ones, have in common; None if none fits `records`."""
-    kinds = [check.fault_kind(record) for record in records]
-    fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs)]
+    fitting = [bugs for bugs in candidates if fits(exercise, check, records, bugs) and is_informative(exercise, check, records, bugs)]
     if not fitting:
         return None
-    fitting = [bugs for bugs in fitting if not is_refuted(exercise, check, bugs, call, seed)]
+    right = right_cases(exercise, check, call, seed)
+    fitting = [bugs for bugs in fitting if not is_refuted(exercise, right, bugs)]
     for i in range(ROUNDS):
         if not fitting or len(fitting) == 1 and i:
             break
@@ -84,25 +86,18 @@ def select_fitting(exercise, check: Check, records: list[Record], candidates: li
             fresh = check.records(exercise, call, exercise.generator(seed, f"{check.name}, again {i}"))
         except Exception:               # it stopped here, for another reason than the first
             return ()
-        kinds = [check.fault_kind(record) for record in fresh]
-        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, kinds, bugs, wrong=False)]
+        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, bugs)]
     sentences = [{exercise.misconceptions[name] for name in bugs} for bugs in fitting]
     return tuple([name for name in fitting[0] if all(exercise.misconceptions[name] in said for said in sentences)] if fitting else ())
 
 
-def fits(exercise, check: Check, records: list[Record], kinds: list[tuple[str, str] | None], bugs: Names, wrong: bool = True) -> bool:
-    """Whether the reference with `bugs` gives the learner's outcome on every record, with the same kind of fault, and, with
-    `wrong`, an informative fault in one of them."""
-    faults = []
-    for record, kind in zip(records, kinds, strict=True):
-        try:
-            outcome = outcome_with(exercise, check, record, bugs)
-        except Exception:
+def fits(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
+    """Whether the reference with `bugs` gives the learner's outcome on every record, with the same kind of fault."""
+    for record in records:
+        outcome = outcome_with(exercise, check, record, bugs)
+        if not check.alike(record, outcome) or check.fault_kind(replace(record, outcome=outcome)) != check.fault_kind(record):
             return False
-        if not check.alike(record, outcome) or check.fault_kind(replace(record, outcome=outcome)) != kind:
-            return False
-        faults += [record] if kind else []
-    return not wrong or bool(faults) and is_informative(exercise, check, records, faults, bugs)
+    return True
 
 
 def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome:
@@ -120,12 +115,13 @@ def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome
         return Local(partial(exercise.solve, bugs=bugs), exercise.deadline).call(args, wrt, weight)
 
 
-def is_informative(exercise, check: Check, records: list[Record], faults: list[Record], bugs: Names) -> bool:
+def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
     """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that.
 
     They do if a wrong entry is a finite number, or if other entries are, so that the positions differ. If no entry is finite, the
     misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed.
     """
+    faults = [record for record in records if check.fault_kind(record)]
     parts = [nonfinite_entries(check, record) if record.outcome.kind == "value" else None for record in faults]
     if any(part is None or bool((~part[1]).any()) for part in parts):
         return True
@@ -161,20 +157,23 @@ def flatten_numbers(value: Any) -> Tensor | None:
     return None if any(part is None for part in parts) else torch.cat([torch.empty(0, dtype=torch.float64), *parts])
 
 
-def is_refuted(exercise, failed: Check, bugs: Names, call: Call, seed: int) -> bool:
-    """Whether another check finds the reference with `bugs` wrong on a case where the learner's answer is right."""
+def right_cases(exercise, failed: Check, call: Call, seed: int) -> list[tuple[Check, Record]]:
+    """The cases of the other checks where the learner's answer is right."""
+    cases = []
     for check in exercise.checks:
-        if check is failed or isinstance(check, Property):
-            continue
-        try:
-            records = check.records(exercise, call, exercise.generator(seed, f"{check.name}, asked"))
-            outcomes = [outcome_with(exercise, check, record, bugs) for record in records]
-        except Exception:               # one of the two stops here, which says nothing about the other
-            continue
-        for record, outcome in zip(records, outcomes, strict=True):
-            stopped = outcome.kind not in ("value", "no_gradient")
-            if check.fault_kind(record) is None and (stopped or check.fault_kind(replace(record, outcome=outcome))):
-                return True
+        if check is not failed and not isinstance(check, Property):
+            with contextlib.suppress(Exception):         # it stops here, which says nothing about a misconception
+                records = check.records(exercise, call, exercise.generator(seed, f"{check.name}, asked"))
+                cases += [(check, record) for record in records if check.fault_kind(record) is None]
+    return cases
+
+
+def is_refuted(exercise, right: list[tuple[Check, Record]], bugs: Names) -> bool:
+    """Whether the reference with `bugs` is wrong, or stops, on one of these cases, where the learner's answer is right."""
+    for check, record in right:
+        outcome = outcome_with(exercise, check, record, bugs)
+        if outcome.kind not in ("value", "no_gradient") or check.fault_kind(replace(record, outcome=outcome)):
+            return True
     return False
 
 
@@ -236,7 +235,7 @@ def first_wrong_part(check: Check, record: Record) -> int | None:
     got, right = record.outcome.value, record.expected
     if not isinstance(right, tuple) or not isinstance(got, list | tuple) or len(got) != len(right):
         return None
-    return next((i for i, pair in enumerate(zip(got, right, strict=True)) if not same(*pair, check.rtol, check.atol)), None)
+    return first_difference(got, right, check.rtol, check.atol)
 
 
 def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]]:
