@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import textwrap
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -73,15 +74,16 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     if stale:
         print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
     with quiet():
-        _last[name] = evaluate(name, fn, seed)
-    if _last[name].state != "right" and (outside := describe_outside_values(fn)):
-        _last[name] = replace(_last[name], message=f"{_last[name].message} {outside}")
-    if _last[name].state in ("right", "not_attempted"):
-        print(wrap(_last[name]))
+        report = evaluate(name, fn, seed)
+    if report.state != "right" and (outside := describe_outside_values(fn)):
+        report = replace(report, message=f"{report.message} {outside}")
+    _last[name] = report
+    if report.state in ("right", "not_attempted"):
+        print(wrap(report))
     else:
-        progress_file.display(wrap(_last[name]), _last[name]._repr_html_)
+        progress_file.display(wrap(report), report._repr_html_)
     try:
-        record = progress_file.record(_last[name])
+        record = progress_file.record(report)
     except (OSError, ValueError) as problem:
         print(textwrap.fill(f"This is not in your progress: {problem}", WIDTH))
         return
@@ -137,11 +139,7 @@ def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: b
 
 def find_in_callers(name: str, frame) -> Callable | None:
     """The value of `name` where the learner works: in the nearest caller whose module has it."""
-    while frame is not None:
-        if name in frame.f_globals:
-            return frame.f_globals[name]
-        frame = frame.f_back
-    return None
+    return next((caller.f_globals[name] for caller, _ in traceback.walk_stack(frame) if name in caller.f_globals), None)
 
 
 class Case(NamedTuple):
@@ -266,15 +264,12 @@ def local_call(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:
 
 def deny_library_calls(fn: Callable, call: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """`call`, which calls `fn`; if that reaches something of the library, the outcome is "forbidden", with its dotted name."""
-    if not find_library_use(fn):
-        return call
-
     def traced_call(*args, **kwargs):
         with trace_calls() as names:
             outcome = call(*args, **kwargs)
         return Outcome("forbidden", detail=names[0]) if names else outcome
 
-    return traced_call
+    return traced_call if find_library_use(fn) else call
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
@@ -109,7 +109,8 @@ class Report:
         """The state, the points, and the outcome of each check."""
         lines = [f"{self.exercise}: {STATES[self.state]} ({self.earned} of {self.possible} points)"]
         if self.state != "not_attempted":            # a gate is listed only when it stops the answer
-            lines += [f"  {describe_outcome(check)}  {check.name}" for check in self.checks if check.possible or not check.passed]
+            outcomes = {True: "passed", False: "failed", None: "not reached"}
+            lines += [f"  {outcomes[check.passed]}  {check.name}" for check in self.checks if check.possible or not check.passed]
         return "\n".join(lines)
 
     @property
@@ -141,40 +142,29 @@ class Report:
         return cls(**{**data, "checks": [CheckResult(**check) for check in data["checks"]]})
 
 
-def describe_outcome(check: CheckResult) -> str:
-    """A check's outcome in words."""
-    return {True: "passed", False: "failed", None: "not reached"}[check.passed]
-
-
 # Verdict
-
-class Timed:
-    """A call, and the seconds that the longest has taken."""
-
-    def __init__(self, call: Callable[..., Outcome]):
-        self.call, self.seconds = call, 0.0
-
-    def __call__(self, *args, **named) -> Outcome:
-        began = time.monotonic()
-        try:
-            return self.call(*args, **named)
-        finally:
-            self.seconds = max(self.seconds, time.monotonic() - began)
-
 
 def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:
     """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason. An answer that reaches a
     function which the exercise forbids earns nothing, whatever was right before."""
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     results: list[CheckResult] = []
-    call = Timed(call)
+    seconds = [0.0]                                      # of the calls
+
+    def timed(*args, **named) -> Outcome:
+        began = time.monotonic()
+        try:
+            return call(*args, **named)
+        finally:
+            seconds.append(time.monotonic() - began)
+
     for check in exercise.checks:
         began, generator = time.monotonic(), exercise.generator(seed, check.name)
         try:
             if isinstance(check, Property):
-                records, fault = [], check.test(exercise, call, generator)
+                records, fault = [], check.test(exercise, timed, generator)
             else:
-                records = check.records(exercise, call, generator)
+                records = check.records(exercise, timed, generator)
                 fault = next((fault for record in records if (fault := check.fault(record))), None)
         except Stop as stop:
             fault = fault_of_stop(exercise, stop)
@@ -195,29 +185,23 @@ def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = N
         if fault:
             example = None
             if fault.state in ("wrong_value", "wrong_gradient") and records and time.monotonic() - began <= PATIENCE:
-                example = find_counterexample(exercise, check, call, seed, records)
+                example = find_counterexample(exercise, check, timed, seed, records)
             shown = show_failure(exercise, check, records, fault, example)
-            fault = name_misconception(exercise, check, records, fault, call, seed, example)
+            fault = name_misconception(exercise, check, records, fault, timed, seed, example)
             if exercise.kind == "train" and fault.state == "wrong_value" and not fault.misconception:
-                used = f" Your function used {call.seconds:.1f} of its {exercise.deadline:g} seconds."
-                fault = Fault(fault.message + used, None, fault.state)
+                used = f" Your function used {max(seconds):.1f} of its {exercise.deadline:g} seconds."
+                fault = replace(fault, message=fault.message + used)
             return make_report(exercise, results, seed, fault, shown)
     return make_report(exercise, results, seed, None)
-
-
-def forbidden_message(name: str) -> str:
-    """What the learner reads whose function reaches one that it may not use."""
-    if name.startswith("course_lib."):
-        return f"Your function uses {name}, but {denied_message(name)}."
-    return (f"Your function uses {name}, itself or through another function. The line above this exercise says that this one "
-            "is yours to write.")
 
 
 def fault_of_stop(exercise: Exercise, stop: Stop) -> Fault:
     """The fault of an answer whose call gave no value."""
     outcome = stop.outcome
     if outcome.kind == "forbidden":
-        return Fault(forbidden_message(outcome.detail), None, "forbidden")
+        rule = f"but {denied_message(outcome.detail)}." if outcome.detail.startswith("course_lib.") else \
+            "itself or through another function. The line above this exercise says that this one is yours to write."
+        return Fault(f"Your function uses {outcome.detail}, {rule}", None, "forbidden")
     if outcome.kind == "error" and outcome.detail.startswith(NOT_DATA):
         text = f"Your function returns {outcome.detail.removeprefix(NOT_DATA)}"
         if stop.inputs is not None:
@@ -252,15 +236,15 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
     """The fault with its misconception, and the misconception's sentence as the message, where one explains it. Otherwise the message
     describes the example, if there is one."""
     if isinstance(check, Property):
-        text = exercise.misconceptions.get(fault.misconception or "", fault.message)
-        return Fault(text, fault.misconception, fault.state)
+        return replace(fault, message=exercise.misconceptions.get(fault.misconception or "", fault.message))
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
+    of_values = isinstance(check, Compare) and fault.state == "wrong_value"
     part, names = "", find_misconceptions(exercise, check, records, call, seed)
-    if not names and isinstance(check, Compare) and fault.state == "wrong_value":
+    if not names and of_values:
         part, names = explain_part(exercise, check, records, call, seed)
     text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
-    if not text and isinstance(check, Compare) and fault.state == "wrong_value":
+    if not text and of_values:
         wrong = example or next(record for record in records if check.fault(record))
         fault = check.fault(wrong)
         text = describe_nondeterminism(call, check, wrong)
@@ -272,8 +256,7 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:
     """The report, with the checks that were not reached marked so."""
     reached = {result.name for result in results}
-    results = results + [CheckResult(check.name, None, 0, check.points) for check in exercise.checks
-                         if check.name not in reached]
-    return Report(exercise.id, fault.state if fault else "right", sum([result.earned for result in results]),
-                  exercise.possible, fault.misconception if fault else None, fault.message if fault else "",
-                  results, seed, shown)
+    results = results + [CheckResult(check.name, None, 0, check.points) for check in exercise.checks if check.name not in reached]
+    fault = fault or Fault("", state="right")
+    return Report(exercise.id, fault.state, sum([result.earned for result in results]), exercise.possible, fault.misconception,
+                  fault.message, results, seed, shown)
