@@ -84,11 +84,6 @@ def fresh(value: torch.Generator | random.Random) -> torch.Generator | random.Ra
     return torch.Generator().set_state(value.get_state()) if isinstance(value, torch.Generator) else copy.copy(value)
 
 
-def copy_arguments(args: Sequence[Any]) -> list[Any]:
-    """Arguments that the caller may write to: data are copied, generators are in the same state."""
-    return [fresh(arg) if isinstance(arg, torch.Generator | random.Random) else plain(arg) for arg in args]
-
-
 def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
     """Whether two plain values agree; NaN equals NaN. Numbers and scalar tensors are one kind of thing, and so are lists and tuples."""
     if type(one) is type(two):                           # equal to the last bit, as most are: cheaper than bounds
@@ -119,8 +114,7 @@ def first_difference(got: Any, right: Any, rtol: float, atol: float) -> Any:
 
 
 def changed_arguments(before: Sequence[Any], after: dict[int, Any]) -> tuple[int, ...]:
-    """The numbers of the arguments that a call wrote to, found by the side that made them; one of which nothing is known afterwards is
-    one of them."""
+    """The numbers of the arguments that a call wrote to; one of which nothing is known afterwards counts. The side that made them compares."""
     return tuple([i for i, arg in enumerate(before) if isinstance(arg, WRITABLE)
                   and not (i in after and same(after[i], arg if type(arg) is Tensor else plain(arg)))])
 
@@ -159,15 +153,14 @@ class Local:
         outcome, after = self.call_and_report_arguments(args, wrt, weight)
         return replace(outcome, changed=changed_arguments(args, after)) if outcome.kind == "value" else outcome
 
-    def call_and_report_arguments(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None
-                                  ) -> tuple[Outcome, dict[int, Any]]:
+    def call_and_report_arguments(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None) -> tuple[Outcome, dict]:
         """The outcome, and what each argument that can be written to holds after the call."""
         with watch_calls(self.forbid) as watch:          # around the timer, which ends before the watch does
             outcome, after = self.run(args, wrt, weight)
         return (Outcome("forbidden", detail=watch.reached), {}) if watch.reached else (outcome, after)
 
     def run(self, args: Sequence[Any], wrt: Sequence[int], weight: Tensor | None) -> tuple[Outcome, dict[int, Any]]:
-        leaves = copy_arguments(args)
+        leaves = [fresh(arg) if isinstance(arg, torch.Generator | random.Random) else plain(arg) for arg in args]
         for i in wrt:
             leaves[i].requires_grad_()
         # A leaf that requires a gradient refuses to be written to; the function gets a copy that does not.

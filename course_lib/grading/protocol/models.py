@@ -1,12 +1,10 @@
 """A learner's class behind one function, which is called with the name of a method and plain data, as the functions of exercises are.
 
-    serve("log_prob", config, weights, x)     of a new object, cls(**config)
+    serve("log_prob", config, weights, x)     of a new object, cls(**config), with these parameters: the same result each time
     serve("make", config, weights) -> 0       one that is stored, by number
     serve("predict", 0, None, state)          of that one; states have numbers too
 
-The first form gives the same result each time: the object is made anew, with these parameters.
-A distribution is sent as its parameters, in the order of `PARAMETERS`; a random generator as a seed.
-"""
+A distribution is sent as its parameters, in the order of `PARAMETERS`; a random generator as a seed."""
 from __future__ import annotations
 
 import copy
@@ -98,8 +96,7 @@ class ModelServer:
 
     def _slopes(self, model: nn.Module, method: str, weight: Tensor, *args: Any) -> dict[str, Tensor]:
         """The gradients of sum(weight * method(*args)), by the model's parameters and by the arguments, "0" the first."""
-        args = [arg.detach().clone().requires_grad_() if isinstance(arg, Tensor) and arg.is_floating_point() else arg
-                for arg in args]
+        args = [arg.detach().clone().requires_grad_() if isinstance(arg, Tensor) and arg.is_floating_point() else arg for arg in args]
         value = getattr(model, method)(*args)
         leaves = dict(model.named_parameters()) | {str(i): arg for i, arg in enumerate(args)
                                                    if isinstance(arg, Tensor) and arg.requires_grad}
@@ -174,8 +171,7 @@ def load_parameters(model: nn.Module, weights: dict[str, Tensor] | None) -> nn.M
             raise AttributeError(f"{type(model).__name__} has a parameter {name}, which is not one of those asked for: "
                                  f"{', '.join(weights)}")
         if own[name].shape != weights[name].shape:
-            raise ValueError(f"the parameter {name} has shape {tuple(own[name].shape)}; expected "
-                             f"{tuple(weights[name].shape)}")
+            raise ValueError(f"the parameter {name} has shape {tuple(own[name].shape)}; expected {tuple(weights[name].shape)}")
         own[name].data.copy_(weights[name])
     return model
 

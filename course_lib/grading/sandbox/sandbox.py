@@ -1,9 +1,6 @@
-"""Where a learner's code runs: in bubblewrap's namespaces if they can be had, else under the system's limits alone.
-
-The levels for marks are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where the worker sums up the memory of an
-answer. The last, "limits" (memory, processor, files, processes, time) on Linux and macOS, is for a learner's own machine. This file
-imports no torch, so that a worker can be started before that.
-"""
+"""Where a learner's code runs. The levels for marks are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where the
+worker sums up the memory of an answer; "limits" (memory, processor, files, processes, time) on Linux and macOS is for a learner's own
+machine. This file imports no torch, so that a worker can be started before that."""
 from __future__ import annotations
 
 import contextlib
@@ -55,7 +52,7 @@ class NoSandbox(RuntimeError):
     """The worker could not be started, or not as isolated as was asked for."""
 
 
-class Worker:
+class Worker(contextlib.AbstractContextManager):
     """One worker and, at any time, one child of it. `level` is one of ISOLATED or "limits"; `why` says why it is "limits"."""
 
     def __init__(self, require: bool = False, level: str | None = None):
@@ -81,8 +78,7 @@ class Worker:
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
         self.ready = False
-        if sys.platform == "linux":
-            prctl(4, 0)                                  # PR_SET_DUMPABLE: no other process of this user's reads or writes this one's memory
+        prctl(4, 0)                                      # PR_SET_DUMPABLE: no other process of this user's reads or writes this one's memory
         self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
@@ -132,8 +128,7 @@ class Worker:
         return line.decode()
 
     def gone(self) -> bool:
-        """Whether the worker's process has ended. What bubblewrap held dies a moment after bubblewrap, and answers
-        until then: that there is an answer says nothing."""
+        """Whether the worker's process has ended; what bubblewrap held dies a moment later, and answers until then."""
         if self.process.returncode is None:              # a grader that was forked is not its parent, and may not wait
             with contextlib.suppress(OSError), open(f"/proc/{self.process.pid}/stat") as file:
                 return file.read().rpartition(") ")[2][0] in "ZX"
@@ -155,8 +150,8 @@ class Worker:
     # Its child
 
     def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
-        """A fresh child, and the socket to it. `preload` names modules that the worker is to import first, once for
-        all its children. Raises NoSandbox if the worker has gone; the next start begins a new one."""
+        """The socket to a fresh child. `preload` names modules that the worker imports first, once for all its children. Raises NoSandbox if
+        the worker has gone; the next start begins a new one."""
         self.end()
         self.stopped = ""
         if self.ready and self.gone():
@@ -166,20 +161,19 @@ class Worker:
             self.launch()
         self.wait_ready()
         own_end, other_end = socket.socketpair()
-        with other_end:
-            try:
-                message = {"do": "start", "limits": asdict(limits), "preload": list(preload),
-                           "worker": self.process.pid}   # no other worker has this number while it lives
+        message = {"do": "start", "limits": asdict(limits), "preload": list(preload), "worker": self.process.pid}    # whose number is its own
+        try:
+            with other_end:
                 self.child = self.request(message, [other_end.fileno()])["pid"]
-            except NoSandbox:
-                own_end.close()
-                self.close()
-                raise
+        except NoSandbox:
+            own_end.close()
+            self.close()
+            raise
         return own_end
 
     def end(self, wait: float = 0.0) -> int | None:
-        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code,
-        minus a signal's number, or None if it had not."""
+        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code, minus a signal's
+        number, or None if it had not."""
         if self.child is None:
             return None
         child, self.child = self.child, None
@@ -216,9 +210,6 @@ class Worker:
             self.control.close()
         self.process = self.control = self.child = None
         self.ready = False
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         self.close()
