@@ -50,8 +50,7 @@ class Record:
 
 @dataclass
 class Check:
-    """`cases(generator)` draws the list of argument tuples; `shown(generator)`, if given, smaller ones, of which the learner
-    sees one that fails."""
+    """`cases(generator)` draws argument tuples; `shown(generator)`, if given, smaller ones, of which the learner sees one that fails."""
 
     name: str
     points: int
@@ -61,7 +60,6 @@ class Check:
     shown: Callable[[torch.Generator], list[tuple]] | None = None
 
     def draw(self, exercise, generator: torch.Generator) -> list[tuple]:
-        """The cases that this generator gives."""
         return self.cases(generator)
 
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
@@ -123,8 +121,7 @@ class Gradient(Check):
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         records = []
         for args in self.draw(exercise, generator):
-            shape = exercise.expected(*args).shape
-            weight = torch.randn(shape, generator=generator, dtype=torch.float64)
+            weight = torch.randn(exercise.expected(*args).shape, generator=generator, dtype=torch.float64)
             weight = weight / largest_entry(self.expected(exercise, args, weight))
             expected = self.expected(exercise, args, weight)
             outcome = call(args, wrt=self.wrt, weight=weight)

@@ -1,7 +1,5 @@
-"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results.
-
-The case is drawn from a stream of its own, so it says nothing about the cases that count.
-"""
+"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results. It is
+drawn from a stream of its own, so it says nothing about the cases that count."""
 from __future__ import annotations
 
 import math
@@ -83,7 +81,7 @@ def find_counterexample(exercise, check: Check, call: Call, seed: int, counted: 
         for args in sorted((check.shown or check.cases)(generator), key=measure_case):
             if time.monotonic() > until:
                 return None
-            if any([is_same_case(args, record.args) for record in counted]):
+            if any(all(same(*pair) for pair in zip(args, record.args, strict=False)) for record in counted):     # a counted one may end in weights
                 continue
             try:
                 [record] = replace(check, cases=lambda _, args=args: [args]).records(exercise, call, generator)
@@ -109,11 +107,6 @@ def fits_screen(value: Any) -> bool:
         parts = [part for row in value.items() for part in row] if isinstance(value, dict) else value
         return len(parts) <= ENTRIES and all(map(fits_screen, parts)) and len(format_inline(value)) <= (LINES - 1) * COLUMNS
     return True
-
-
-def is_same_case(args: Sequence[Any], counted: Sequence[Any]) -> bool:
-    """Whether two cases are the same; a counted one may end in the weights of a gradient."""
-    return all(same(*pair) for pair in zip(args, counted, strict=False))
 
 
 def measure_case(value: Any) -> int:
@@ -151,22 +144,13 @@ def format_case(record: Record, check: Check) -> list[str]:
     if isinstance(check, Gradient):
         lines.append("  Of a weighted sum of the results, with weights drawn at random:")
     place, wrong = None, None
-    if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape and got.ndim \
-            and not got.is_complex():
+    if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape and got.ndim and not got.is_complex():
         wrong = ~torch.isclose(got.double(), right.double(), check.rtol, check.atol, equal_nan=True)
         place = tuple(wrong.nonzero()[0].tolist()) if wrong.any() else None
-    digits = choose_digits(got, right, place)
-    return [*lines, *format_value(f"yours{what}", got, digits, wrong),
-            *format_value(f"expected{what}", right, digits)]
-
-
-def choose_digits(got: Any, right: Any, place: tuple[int, ...] | None) -> int:
-    """Significant digits that tell the two apart where they differ: 4, or more if need be."""
-    if place is not None:
-        got, right = got[place], right[place]
-    if is_number(got) and is_number(right):
-        return next((n for n in (4, 6, 8) if format_number(got, n) != format_number(right, n)), 12)
-    return 4
+    one, two, digits = (got, right, 4) if place is None else (got[place], right[place], 4)
+    if is_number(one) and is_number(two):                # significant digits that tell the two apart
+        digits = next((n for n in (4, 6, 8) if format_number(one, n) != format_number(two, n)), 12)
+    return [*lines, *format_value(f"yours{what}", got, digits, wrong), *format_value(f"expected{what}", right, digits)]
 
 
 def format_value(name: str, value: Any, digits: int = 4, wrong: Tensor | None = None) -> list[str]:
@@ -201,9 +185,8 @@ def format_tensor(name: str, value: Tensor, digits: int, wrong: Tensor | None) -
     if not value.numel() or not fits_screen(value):
         return [head]
     width = SIDE if value.is_floating_point() else ROW
-    rows = value.split(width) if value.ndim == 1 else value.reshape(-1, value.shape[-1])
     marks = torch.zeros_like(value, dtype=torch.bool) if wrong is None else wrong
-    marks = marks.split(width) if value.ndim == 1 else marks.reshape(-1, value.shape[-1])
+    rows, marks = (part.split(width) if part.ndim == 1 else part.reshape(-1, part.shape[-1]) for part in (value, marks))
     cells = [[format_number(number, digits) + ("*" if mark else " ") for number, mark in zip(row.tolist(), stars.tolist(), strict=True)]
              for row, stars in zip(rows, marks, strict=True)]
     width = max(len(text) for row in cells for text in row) + 1

@@ -1,9 +1,6 @@
-"""Explain a wrong answer: name the misconception with which the reference gives the same results, or find what the answer depends on.
-
-If several misconceptions agree on the inputs at hand, fresh inputs decide, and those of the exercise's other checks: a fault that
-the answer does not have there is not its fault. If none agrees, pairs are tried. If nothing or more than one fits, no misconception
-is named. Dependence is found by calling the answer again: unchanged, and with one argument changed.
-"""
+"""Explain a wrong answer: name the misconception with which the reference gives the same results, or find what the answer depends on. If
+several misconceptions agree on the inputs at hand, fresh inputs decide, and those of the other checks on which the answer is right. If none
+agrees, pairs are tried. Dependence is found by calling the answer again: unchanged, and with one argument changed."""
 from __future__ import annotations
 
 import contextlib
@@ -32,27 +29,21 @@ Names = tuple[str, ...]
 # Misconceptions
 
 def find_misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> Names:
-    """The names that explain the failed `records`: none, one, or a pair that acts together. Of pairs that cannot be told apart, only
-    what they have in common."""
+    """The names that explain the failed `records`: one, a pair that acts together, or what pairs that cannot be told apart share."""
     records = sorted(records, key=lambda record: check.fault_kind(record) is None)       # most misconceptions differ on a wrong one
     names = select_fitting(exercise, check, records, [(name,) for name in exercise.misconceptions], call, seed)
     if names is None and isinstance(check, Compare):
-        names = select_fitting(exercise, check, records, combinable_pairs(exercise), call, seed)
+        pairs = [(one, two) for one, two in combinations(exercise.misconceptions, 2)
+                 if exercise.replacements[one][0] is not exercise.replacements[two][0]]
+        names = select_fitting(exercise, check, records, pairs, call, seed)
     return names or ()
-
-
-def combinable_pairs(exercise) -> list[Names]:
-    """The pairs of misconceptions that replace different steps."""
-    return [pair for pair in combinations(exercise.misconceptions, 2)
-            if exercise.replacements[pair[0]][0] is not exercise.replacements[pair[1]][0]]
 
 
 def explain_part(exercise, check: Check, records: list[Record], call: Call, seed: int) -> tuple[str, Names]:
     """Of a result with several parts, the first wrong one that misconceptions explain, and their names; ("", ()) if there is none."""
     right = records[0].expected
     keys = range(len(right)) if isinstance(right, tuple) else right if isinstance(right, dict) else ()
-    keys = keys if type(check) is Compare else ()        # a check with rules of its own takes the result as a whole
-    for key in keys:
+    for key in keys if type(check) is Compare else ():   # a check with rules of its own takes the result as a whole
         def call_part(args, key=key):
             outcome = call(args)
             return replace(outcome, value=outcome.value[key]) if outcome.kind == "value" else outcome
@@ -116,11 +107,8 @@ def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome
 
 
 def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
-    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that.
-
-    They do if a wrong entry is a finite number, or if other entries are, so that the positions differ. If no entry is finite, the
-    misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed.
-    """
+    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that: if any entry is finite. If none
+    is, the misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed."""
     faults = [record for record in records if check.fault_kind(record)]
     parts = [nonfinite_entries(check, record) if record.outcome.kind == "value" else None for record in faults]
     if any(part is None or bool((~part[1]).any()) for part in parts):
@@ -130,13 +118,12 @@ def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -
     if results.isfinite().any():
         return True
     kinds = results.isnan().any().int() + (results == torch.inf).any().int() + (results == -torch.inf).any().int()
-    return (kinds > 1 or check is not exercise.checks[0]) and any(
-        MENTIONS_NONFINITE.search(exercise.misconceptions[name]) for name in bugs)
+    return (kinds > 1 or check is not exercise.checks[0]) and any(MENTIONS_NONFINITE.search(exercise.misconceptions[name]) for name in bugs)
 
 
 def nonfinite_entries(check: Check, record: Record) -> tuple[Tensor, Tensor] | None:
-    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite where the right result holds no
-    such number; None if they cannot be compared entry by entry."""
+    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite where no right one is; None if they
+    cannot be compared entry by entry."""
     got = flatten_numbers(record.outcome.gradients if isinstance(check, Gradient) else record.outcome.value)
     right = flatten_numbers(record.expected)
     if got is None or right is None or got.shape != right.shape:
@@ -181,11 +168,9 @@ def is_refuted(exercise, right: list[tuple[Check, Record]], bugs: Names) -> bool
 
 def try_call(call: Call, args: Sequence[Any]) -> Outcome | None:
     """The outcome of a call that gave a value, or None."""
-    try:
+    with contextlib.suppress(Exception):                 # a function that the learner returned fails
         outcome = call(args)
-    except Exception:                   # a function that the learner returned fails
-        return None
-    return outcome if outcome.kind == "value" else None
+        return outcome if outcome.kind == "value" else None
 
 
 def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | None:
@@ -198,12 +183,12 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
 
 
 def describe_ignored_argument(exercise, call: Call, check: Check, record: Record, records: Sequence[Record]) -> str | None:
-    """A sentence on the argument, or slice of one, that does not change the learner's wrong result although it changes the right one;
-    None if there is none. Two changes are tried, since one alone may leave a ReLU closed. Of several results it is the first wrong
-    one. The result must not change in any of `records` either: one with a single row, or a single key, can hide a dependence."""
-    part = first_wrong_part(check, record)
+    """A sentence on the argument, or slice of one, that does not change the learner's (first) wrong result although it changes the right one,
+    or None. Two changes are tried, since one may leave a ReLU closed, and on all `records`: a single row or key can hide a dependence."""
+    got, right = record.outcome.value, record.expected
+    several = isinstance(right, tuple) and isinstance(got, list | tuple) and len(got) == len(right)
+    part = first_difference(got, right, check.rtol, check.atol) if several else None
     select = (lambda value: value) if part is None else (lambda value: value[part])
-    right = select(record.expected)
 
     def changes_result(record: Record, args: tuple) -> bool:
         outcome = try_call(call, args)
@@ -214,28 +199,20 @@ def describe_ignored_argument(exercise, call: Call, check: Check, record: Record
                    for other in records for each, change in perturbations(other))
 
     def changes_reference(args: tuple) -> bool:
-        return not same(select(plain(exercise.solve(*args))), right, CLEAR, CLEAR)
+        return not same(select(plain(exercise.solve(*args))), select(right), CLEAR, CLEAR)
 
     until = time.process_time() + PATIENCE
     for name, change in perturbations(record):
         if time.process_time() > until:
             return None
         try:
-            if (not any(changes_result(record, change(i)) for i in (0, 1)) and any(changes_reference(change(i)) for i in (0, 1))
-                    and not changes_another(name)):
+            ignored = not any(changes_result(record, change(i)) for i in (0, 1))
+            if ignored and any(changes_reference(change(i)) for i in (0, 1)) and not changes_another(name):
                 before = "Result[0] is right. " if part == 1 else f"Result[0] to result[{part - 1}] are right. " if part else ""
                 return f"{before}Your result{'' if part is None else f'[{part}]'} does not depend on {name}."
         except Exception:               # one of the two does not accept this change
             continue
     return None
-
-
-def first_wrong_part(check: Check, record: Record) -> int | None:
-    """The number of the first wrong part, where the result is a tuple."""
-    got, right = record.outcome.value, record.expected
-    if not isinstance(right, tuple) or not isinstance(got, list | tuple) or len(got) != len(right):
-        return None
-    return first_difference(got, right, check.rtol, check.atol)
 
 
 def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]]:

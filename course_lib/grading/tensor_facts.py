@@ -1,7 +1,5 @@
-"""How one tensor differs from another, in a sentence: what was observed, without an expected value.
-
-Each `find_...` looks for a relation that explains every entry: an order, a factor, a place.
-"""
+"""How one tensor differs from another, in a sentence: what was observed, without an expected value. Each `find_...` looks for a relation
+that explains every entry: an order, a factor, a place."""
 from __future__ import annotations
 
 import math
@@ -24,8 +22,7 @@ def describe_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) ->
         return describe_first_difference(torch.isclose(got, expected.to(got), rtol=rtol, atol=atol))
     a, b = got.double(), expected.double()
     if got.dtype == torch.bool or expected.dtype == torch.bool:
-        facts = chain(compare_booleans(a, b), find_order(a, b, equal), find_places(a == b))
-        return next(facts, "") or describe_first_difference(a == b)
+        return next(chain(compare_booleans(a, b), find_order(a, b, equal), find_places(a == b)), "") or describe_first_difference(a == b)
     close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
     if a.numel() == 1:
         return next(find_nonfinite(a, b), "") or describe_number(a.item(), b.item())
@@ -142,11 +139,9 @@ def find_limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
         yield "Your values are cut off: those beyond a limit are set to it."
     if equal(a, b.round()):
         yield "Your values are rounded to whole numbers."
-    for outside, name, possible in ((a < 0, "negative; none should be", (b >= 0).all()),
-                                    (a > 1, "above 1; none should be", ((b >= 0) & (b <= 1)).all()),
-                                    (a > 0, "above 0; none should be", (b <= 0).all())):
-        if outside.any() and possible:
-            yield f"{int(outside.sum())} of {a.numel()} of your values are {name}."
+    for outside, name, possible in ((a < 0, "negative", b >= 0), (a > 1, "above 1", (b >= 0) & (b <= 1)), (a > 0, "above 0", b <= 0)):
+        if outside.any() and possible.all():
+            yield f"{int(outside.sum())} of {a.numel()} of your values are {name}; none should be."
 
 
 def find_epsilon(a: Tensor, b: Tensor, equal) -> Iterator[str]:
@@ -166,11 +161,9 @@ def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
         if is_inf.any() and not should.any():
             yield f"{describe_count(is_inf, words)}: look for {why}."
         extra, missing = int((is_inf & ~should).sum()), int((should & ~is_inf).sum())
-        parts = [f"of {int(should.sum())} entries that should be {words}, {missing} {'is' if missing == 1 else 'are'} "
-                 "not"] * bool(missing)
+        parts = [f"of {int(should.sum())} entries that should be {words}, {missing} {'is' if missing == 1 else 'are'} not"] * bool(missing)
         parts += [f"{extra} {'is' if extra == 1 else 'are'} {words} that should be finite"] * bool(extra)
-        if parts:
-            text = "; ".join(parts)
+        if text := "; ".join(parts):
             yield text[0].upper() + text[1:] + "."
 
 
@@ -181,10 +174,8 @@ def is_or_are(count: int) -> str:
 
 def describe_count(hit: Tensor, what: str) -> str:
     """ "3 of 12 entries are NaN", or where they are if they fill whole rows."""
-    if hit.numel() == 1:
-        return f"Your value is {what}"
     if hit.all():
-        return f"Every entry is {what}"
+        return f"{'Your value' if hit.numel() == 1 else 'Every entry'} is {what}"
     for axis in range(hit.ndim - 1):
         others = tuple(k for k in range(hit.ndim) if k != axis)
         if torch.equal(hit.any(dim=others), hit.all(dim=others)):
@@ -240,8 +231,7 @@ def describe_first_difference(right: Tensor, larger: Tensor | None = None) -> st
     """Where the first wrong entry is, and to which side it is wrong."""
     wrong = (~right).nonzero()
     if not len(wrong) or right.ndim == 0:
-        return "Your value is " + ("not the right one." if larger is None else
-                                   "too large." if bool(larger) else "too small.")
+        return f"Your value is {'not the right one' if larger is None else 'too large' if bool(larger) else 'too small'}."
     place = tuple(wrong[0].tolist())
     side = "" if larger is None else ", too large" if bool(larger[place]) else ", too small"
     count = f"{len(wrong)} of {right.numel()} entries are wrong"

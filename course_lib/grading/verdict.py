@@ -8,14 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
 
+from course_lib.grading import diagnosis
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
 from course_lib.grading.counterexample import PATIENCE, describe_arguments, find_counterexample, format_case
-from course_lib.grading.diagnosis import (
-    describe_ignored_argument,
-    describe_nondeterminism,
-    explain_part,
-    find_misconceptions,
-)
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
@@ -27,34 +22,19 @@ WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
     "too_long": "{detail}, by the clock. If it trains, take fewer steps; else look for a loop that never ends. Where something else "
                 "keeps this machine busy, try again without it.",
-    "memory": "It asked for more memory than it may have. {detail}",
-    "error": "{detail}",
-    "missing": "{detail}",
-    "not_attempted": "",
-}
+    "memory": "It asked for more memory than it may have. {detail}", "error": "{detail}", "missing": "{detail}", "not_attempted": ""}
 
 
 # Report
 
 NO_INPUTS = ("not_attempted", "missing", "not_submitted", "no_notebook", "forbidden", "unreadable", "not_graded", "right")
-
 STATES = {
-    "not_attempted": "not attempted yet",
-    "missing": "no such function",
-    "not_submitted": "not submitted",
-    "no_notebook": "no notebook in the submission",
-    "error": "stopped with an error",
-    "timeout": "took too long",
-    "memory": "needed too much memory",
-    "wrong_shape": "wrong shape or type",
-    "wrong_value": "wrong value",
-    "wrong_gradient": "right values, wrong gradient",
-    "changed_arguments": "an argument is changed",
-    "forbidden": "uses a forbidden function",
-    "unreadable": "could not be read",
-    "not_graded": "not graded: the grader stopped",
-    "right": "right",
-}
+    "not_attempted": "not attempted yet", "missing": "no such function", "not_submitted": "not submitted",
+    "no_notebook": "no notebook in the submission", "error": "stopped with an error", "timeout": "took too long",
+    "memory": "needed too much memory", "wrong_shape": "wrong shape or type", "wrong_value": "wrong value",
+    "wrong_gradient": "right values, wrong gradient", "changed_arguments": "an argument is changed",
+    "forbidden": "uses a forbidden function", "unreadable": "could not be read",
+    "not_graded": "not graded: the grader stopped", "right": "right"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +113,7 @@ class Report:
         return "".join(f"<div>{part}</div>" for part in parts if part)
 
     def to_dict(self) -> dict:
-        """As plain data; `from_dict` gives the report back."""
+        """As plain data; `from_dict` is the inverse."""
         return asdict(self)
 
     @classmethod
@@ -171,8 +151,7 @@ def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = N
             if fault.state == "forbidden":               # whatever was right before
                 return make_report(exercise, [], seed, fault)
             if fault.state == "not_attempted" and any(result.earned for result in results):
-                fault = Fault(f"This part is still to be written ({check.name}): what it calls raises NotImplementedError.",
-                              None, "error")
+                fault = Fault(f"This part is still to be written ({check.name}): what it calls raises NotImplementedError.", None, "error")
             results.append(CheckResult(check.name, False, 0, check.points, fault.message))
             return make_report(exercise, results, seed, fault, describe_stop(exercise, stop))
         shaped = fault is None or fault.state != "wrong_shape"
@@ -240,21 +219,21 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
     of_values = isinstance(check, Compare) and fault.state == "wrong_value"
-    part, names = "", find_misconceptions(exercise, check, records, call, seed)
+    part, names = "", diagnosis.find_misconceptions(exercise, check, records, call, seed)
     if not names and of_values:
-        part, names = explain_part(exercise, check, records, call, seed)
+        part, names = diagnosis.explain_part(exercise, check, records, call, seed)
     text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
     if not text and of_values:
         wrong = example or next(record for record in records if check.fault(record))
         fault = check.fault(wrong)
-        text = describe_nondeterminism(call, check, wrong)
+        text = diagnosis.describe_nondeterminism(call, check, wrong)
         if not text and UNEXPLAINED.search(fault.message):
-            text = describe_ignored_argument(exercise, call, check, wrong, records)
+            text = diagnosis.describe_ignored_argument(exercise, call, check, wrong, records)
     return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
 
 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:
-    """The report, with the checks that were not reached marked so."""
+    """The report, with the checks that were not reached."""
     reached = {result.name for result in results}
     results = results + [CheckResult(check.name, None, 0, check.points) for check in exercise.checks if check.name not in reached]
     fault = fault or Fault("", state="right")
