@@ -225,8 +225,7 @@ def order_hints(exercise: Exercise, report: Report | None) -> list[int]:
     numbers = list(range(1, len(exercise.hints) + 1))
     if report is None:
         return numbers
-    state = "not_attempted" if report.state == "missing" else report.state
-    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(state, "$^")
+    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(report.state, "$^")
     return sorted(numbers, key=lambda number: number != next((i for i in numbers if re.search(symptom, exercise.hints[i - 1].symptom)), None))
 
 

@@ -168,10 +168,10 @@ class Local:
         try:
             with time_limit(self.deadline):
                 value = self.fn(*inputs)
+                if wrt and not (isinstance(value, Tensor) and value.requires_grad):
+                    return Outcome("no_gradient", detail="the result does not carry a gradient"), {}
                 gradients = compute_gradients(value, [leaves[i] for i in wrt], weight) if wrt else []
                 result = plain(value)
-        except NoGradient as problem:
-            return Outcome("no_gradient", detail=str(problem)), {}
         except NotData as problem:
             return Outcome("error", detail=f"it returned {problem}"), {}
         except (KeyboardInterrupt, GeneratorExit):
@@ -189,14 +189,8 @@ class BrokenRule(ValueError):
     """A function that an exercise hands out was called in a way that the statement does not allow; the text says so to the learner."""
 
 
-class NoGradient(Exception):
-    """The result is not connected to an argument, so it has no gradient."""
-
-
-def compute_gradients(value: Any, wrt: Sequence[Tensor], weight: Tensor | None) -> list[Tensor]:
+def compute_gradients(value: Tensor, wrt: Sequence[Tensor], weight: Tensor | None) -> list[Tensor]:
     """The gradients of sum(weight * value) by each tensor in `wrt`; zeros where the value does not depend on it."""
-    if not isinstance(value, Tensor) or not value.requires_grad:
-        raise NoGradient("the result does not carry a gradient")
     if weight is None or weight.shape != value.shape:
         weight = torch.ones_like(value)
     # Of the sum: with grad_outputs, torch first imports its symbolic shapes, which takes half a second.
