@@ -60,7 +60,7 @@ def describe_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, 
         return f"Your list is empty; it should hold {count_of(len(right), 'entry')}."
     if not right:
         return f"Your list holds {count_of(len(entries), 'entry')}; it should be empty."
-    if findings and is_sorted_set(expected):
+    if findings and is_sorted_set(right) and not any(isinstance(part, list) for part in expected):
         return describe_findings(entries, right)
     if entries == right[::-1]:
         return "Your list is in reversed order."
@@ -112,11 +112,8 @@ def to_hashable(values: Sequence) -> list | None:
     return entries
 
 
-def is_sorted_set(expected: Sequence) -> bool:
+def is_sorted_set(parts: list) -> bool:
     """Whether a list looks like sorted findings: whole numbers or pairs of them, each once, in order."""
-    if any(isinstance(part, list) for part in expected):
-        return False
-    parts = to_hashable(expected)
     numbers = all(type(part) is int for part in parts) or all(
         isinstance(part, tuple) and all(type(number) is int for number in part) for part in parts)
     return numbers and len(set(parts)) == len(parts) and parts == sorted(parts)
