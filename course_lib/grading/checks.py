@@ -152,8 +152,7 @@ class Gradient(Check):
 
 
 def largest_entry(gradients: Mapping[Any, Tensor | None]) -> float:
-    """The largest magnitude in all gradients, or 1 if all are 0. A weighting that is divided by it gives gradients of size 1, for
-    which one tolerance fits: rounding errors are proportional to the largest term."""
+    """The largest magnitude in all gradients, or 1 if all are 0. Divided by it, a weighting gives gradients that one tolerance fits."""
     return max([float(gradient.abs().max()) for gradient in gradients.values() if gradient is not None and gradient.numel()],
                default=0.0) or 1.0
 

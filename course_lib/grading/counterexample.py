@@ -33,8 +33,7 @@ def describe_arguments(names: Sequence[str], args: Sequence[Any]) -> str:
 
 
 def list_arguments(names: Sequence[str], args: Sequence[Any], most: int) -> list[tuple[str, Any]]:
-    """The arguments by their names. Of a class: the method, its configuration and each of its weights by itself, or, if there are
-    more than `most` of them, their number."""
+    """The arguments by their names. Of a class: the method, its configuration and each of its weights, or, of more than `most`, their number."""
     if tuple(names[:3]) != ("what", "config", "weights"):
         return list(zip(names, args, strict=False))
     what, config, weights, *rest = args

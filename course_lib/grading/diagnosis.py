@@ -122,8 +122,7 @@ def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -
 
 
 def nonfinite_entries(check: Check, record: Record) -> tuple[Tensor, Tensor] | None:
-    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite where no right one is; None if they
-    cannot be compared entry by entry."""
+    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite and no right one is; None without a match."""
     got = flatten_numbers(record.outcome.gradients if isinstance(check, Gradient) else record.outcome.value)
     right = flatten_numbers(record.expected)
     if got is None or right is None or got.shape != right.shape:
@@ -216,8 +215,8 @@ def describe_ignored_argument(exercise, call: Call, check: Check, record: Record
 
 
 def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]]:
-    """What can be changed: its name, and the arguments after the first or second change. First each argument as a whole, and of a
-    class each parameter; then the first and last slices along their first and last axes."""
+    """What can be changed: its name, and the arguments after the first or second change. First each argument, and of a class each parameter;
+    then the first and last slices along their first and last axes."""
     inputs = []                                          # name, kind, value, the arguments with another value
     for i, arg in enumerate(record.args):
         if isinstance(arg, dict):

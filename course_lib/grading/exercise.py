@@ -238,8 +238,7 @@ class Exercise:
         return self
 
     def property(self, name: str, points: int = 1):
-        """Decorate `test(run, generator, solve)`, which returns None, or a `Fault`; `run(*args)` calls the learner's
-        function, `solve(*args)` the reference."""
+        """Decorate `test(run, generator, solve)`, which returns None or a `Fault`; `run` calls the learner's function, `solve` the reference."""
         def declare(test):
             self.checks.append(Property(name, points, test))
             return test

@@ -212,8 +212,7 @@ def show_failure(exercise: Exercise, check, records, fault: Fault, example: Reco
 
 
 def name_misconception(exercise, check, records, fault: Fault, call, seed: int, example: Record | None) -> Fault:
-    """The fault with its misconception, and the misconception's sentence as the message, where one explains it. Otherwise the message
-    describes the example, if there is one."""
+    """The fault with the misconception that explains it, and its sentence as the message; else the message describes the example."""
     if isinstance(check, Property):
         return replace(fault, message=exercise.misconceptions.get(fault.misconception or "", fault.message))
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):

@@ -22,8 +22,8 @@ STANDARD = sysconfig.get_path("stdlib")
 
 
 def learner_line(problem: BaseException, fn: Callable) -> str:
-    """The learner's line that `problem` came from, with its number, function and cell, and the line of `fn` that called it if
-    that is another function; "" if no line of theirs took part. Never raises."""
+    """The learner's line that `problem` came from, with its number, function and cell, and the line that called it if another function did;
+    "" if no line of theirs took part. Never raises."""
     with contextlib.suppress(Exception):        # an object that lies about what it is, or no memory left to look
         if frames := learner_frames(problem, fn):
             return describe_frames(frames)[:LONGEST]
