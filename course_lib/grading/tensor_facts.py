@@ -49,7 +49,7 @@ def describe_number(a: float, b: float) -> str:
         return "Your value is 0, and should not be."
     near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
     ratio, side = a / b if b else 0.0, "large" if a > b else "small"
-    times, part = round(ratio), round(b / a)
+    times, part = [round(value) if math.isfinite(value) else 0 for value in (ratio, b / a)]
     inverses = {"the exponential of": math.log(a) if a > 0 else math.nan, "the logarithm of": math.exp(a) if a < 300 else math.nan,
                 "2 to the power of": math.log2(a) if a > 0 else math.nan, "the square of": math.sqrt(a) if a > 0 else math.nan,
                 "the root of": a * a, "1 divided by": 1 / a}
