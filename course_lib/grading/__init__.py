@@ -1,13 +1,12 @@
-"""Exercises that grade themselves: `check`, `hint`, `solution`, `gap`, `progress` and `next_exercise` in a notebook,
-`evaluate` from Python, `python -m course_lib.grading` for classes. One definition of each exercise stands behind them all.
+"""Exercises that grade themselves: `check`, `hint`, `solution`, `gap`, `progress` and `next_exercise` in a notebook, `evaluate` from
+Python, `python -m course_lib.grading` for classes. One definition of each exercise stands behind them all.
 
 The package itself holds the references, in the open: `check` and `evaluate` are for learning. Marks for credit come
 from the command line, which runs each answer in a sandbox that does not hold them.
 """
 from importlib import import_module
 
-__all__ = ["EXERCISES", "Exercise", "Report", "case", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
-           "solution"]
+__all__ = ["EXERCISES", "Exercise", "Report", "case", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score", "solution"]
 _HOMES = {"EXERCISES": "course_lib.exercises"} | {name: f"{__name__}.{module}" for name, module in {
     "Exercise": "exercise", "Report": "verdict", "case": "notebook", "check": "notebook", "evaluate": "notebook", "gap": "prediction", "hint": "notebook",
     "next_exercise": "progress_file", "progress": "progress_file", "score": "open_questions", "solution": "notebook"}.items()}

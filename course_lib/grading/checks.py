@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.facts import describe_difference, describe_gap
-from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, is_number, same
+from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, first_difference, is_number, same
 from course_lib.grading.tensor_facts import describe_count
 
 Call = Callable[..., Outcome]        # call(args, wrt=(), weight=None)
@@ -50,8 +50,7 @@ class Record:
 
 @dataclass
 class Check:
-    """`cases(generator)` draws the list of argument tuples; `shown(generator)`, if given, smaller ones, of which the learner
-    sees one that fails."""
+    """`cases(generator)` draws argument tuples; `shown(generator)`, if given, smaller ones, of which the learner sees one that fails."""
 
     name: str
     points: int
@@ -61,7 +60,6 @@ class Check:
     shown: Callable[[torch.Generator], list[tuple]] | None = None
 
     def draw(self, exercise, generator: torch.Generator) -> list[tuple]:
-        """The cases that this generator gives."""
         return self.cases(generator)
 
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
@@ -87,6 +85,11 @@ class Check:
         """Whether another function's outcome on the record's case is the same as the learner's."""
         return outcome.kind == "value" and same(record.outcome.value, outcome.value, self.rtol, self.atol)
 
+    def gradient_fault(self, name: str, got: Tensor | None, right: Tensor) -> Fault:
+        """The fault of a wrong gradient by what is called `name`."""
+        return Fault(f"The values are right, the gradient by {name} is not. {describe_gradient_error(got, right, self.rtol, self.atol)}",
+                     state="wrong_gradient")
+
 
 @dataclass
 class Compare(Check):
@@ -100,7 +103,6 @@ class Compare(Check):
             return super().fault_kind(record)
         if fault := shape_fault(record.outcome.value, record.expected):
             return fault.state, fault.message
-        # as `fault`, without the message
         return None if same(record.outcome.value, record.expected, self.rtol, self.atol) else ("wrong_value", "")
 
     def value_fault(self, record: Record) -> Fault | None:
@@ -119,8 +121,7 @@ class Gradient(Check):
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         records = []
         for args in self.draw(exercise, generator):
-            shape = exercise.expected(*args).shape
-            weight = torch.randn(shape, generator=generator, dtype=torch.float64)
+            weight = torch.randn(exercise.expected(*args).shape, generator=generator, dtype=torch.float64)
             weight = weight / largest_entry(self.expected(exercise, args, weight))
             expected = self.expected(exercise, args, weight)
             outcome = call(args, wrt=self.wrt, weight=weight)
@@ -135,19 +136,14 @@ class Gradient(Check):
 
     def fault(self, record: Record) -> Fault | None:
         if record.outcome.kind == "no_gradient" and OVERWRITTEN in record.outcome.detail:
-            return Fault("No gradient can be computed: your function writes over a tensor (-=, +=, x[...] = ..., or a method "
-                         "whose name ends in _) that the backward pass still needs. Make a new tensor instead.", None,
-                         "wrong_gradient")
+            return Fault("No gradient can be computed: your function writes over a tensor (-=, +=, x[...] = ..., or a method whose name ends in _) "
+                         "that the backward pass still needs. Make a new tensor instead.", None, "wrong_gradient")
         if record.outcome.kind == "no_gradient":
-            return Fault("No gradient flows back through your result: something detaches it (.detach(), "
-                         ".item(), .data, numpy, torch.no_grad, or a new tensor made of numbers).", None,
-                         "wrong_gradient")
-        got = record.outcome.gradients
-        for i in self.wrt:
-            if not same(got.get(i), record.expected[i], self.rtol, self.atol):
-                return Fault(f"The values are right, the gradient by {record.name(i)} is not. "
-                             + describe_gradient_error(got.get(i), record.expected[i], self.rtol, self.atol), None, "wrong_gradient")
-        return None
+            return Fault("No gradient flows back through your result: something detaches it (.detach(), .item(), .data, numpy, torch.no_grad, "
+                         "or a new tensor made of numbers).", None, "wrong_gradient")
+        got = {i: record.outcome.gradients.get(i) for i in self.wrt}
+        i = first_difference(got, record.expected, self.rtol, self.atol)
+        return None if i is None else self.gradient_fault(record.name(i), got[i], record.expected[i])
 
     def alike(self, record: Record, outcome: Outcome) -> bool:
         if record.outcome.kind != "value":
@@ -156,8 +152,7 @@ class Gradient(Check):
 
 
 def largest_entry(gradients: Mapping[Any, Tensor | None]) -> float:
-    """The largest magnitude in all gradients, or 1 if all are 0. A weighting that is divided by it gives gradients of size 1, for
-    which one tolerance fits: rounding errors are proportional to the largest term."""
+    """The largest magnitude in all gradients, or 1 if all are 0. Divided by it, a weighting gives gradients that one tolerance fits."""
     return max([float(gradient.abs().max()) for gradient in gradients.values() if gradient is not None and gradient.numel()],
                default=0.0) or 1.0
 
@@ -172,11 +167,8 @@ class ClassGradient(Compare):
         got, right = record.outcome.value, record.expected
         if not isinstance(got, dict) or got.keys() != right.keys():
             return shape_fault(got, right)
-        wrong = [name for name in right if not same(got[name], right[name], self.rtol, self.atol)]
-        if not wrong:
-            return None
-        return Fault(f"The values are right, the gradient by {self.argument_name(record, wrong[0])} is not. "
-                     + describe_gradient_error(got[wrong[0]], right[wrong[0]], self.rtol, self.atol), None, "wrong_gradient")
+        name = first_difference(got, right, self.rtol, self.atol)
+        return None if name is None else self.gradient_fault(self.argument_name(record, name), got[name], right[name])
 
     def argument_name(self, record: Record, name: str) -> str:
         """The name of what a gradient is taken by: a parameter, or an argument as the method calls it."""
@@ -188,12 +180,11 @@ class Unchanged(Check):
     """No argument is written to."""
 
     def fault(self, record: Record) -> Fault | None:
-        if record.outcome.changed:
-            *first, last = [record.name(i) for i in record.outcome.changed]
-            them = f"{', '.join(first)} and {last}" if first else last
-            return Fault(f"Your function writes into {them}, so the caller finds it changed. Work on a copy.",
-                         state="changed_arguments")
-        return None
+        if not record.outcome.changed:
+            return None
+        *first, last = [record.name(i) for i in record.outcome.changed]
+        them = f"{', '.join(first)} and {last}" if first else last
+        return Fault(f"Your function writes into {them}, so the caller finds it changed. Work on a copy.", state="changed_arguments")
 
     def alike(self, record: Record, outcome: Outcome) -> bool:
         return super().alike(record, outcome) and outcome.changed == record.outcome.changed
@@ -240,8 +231,7 @@ def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault 
         if isinstance(expected, tuple) and len(got) != len(expected):
             return wrong(f"{where} returns {len(got)} things; it should return {len(expected)}.")
         for i, (value, right) in enumerate(zip(got, expected, strict=False)):
-            fault = shape_fault(value, right, f"As result[{i}], your function")
-            if fault:
+            if fault := shape_fault(value, right, f"As result[{i}], your function"):
                 return fault
     return None
 

@@ -1,7 +1,5 @@
-"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results.
-
-The case is drawn from a stream of its own, so it says nothing about the cases that count.
-"""
+"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results. It is
+drawn from a stream of its own, so it says nothing about the cases that count."""
 from __future__ import annotations
 
 import math
@@ -16,7 +14,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.checks import Call, Check, ClassGradient, Compare, Gradient, Record
-from course_lib.grading.protocol.calls import Outcome, describe, is_number, same
+from course_lib.grading.protocol.calls import Outcome, describe, first_difference, is_number, same
 
 COLUMNS = 80                    # of a line
 SIDE = 8                        # columns of a tensor that fit the screen
@@ -35,8 +33,7 @@ def describe_arguments(names: Sequence[str], args: Sequence[Any]) -> str:
 
 
 def list_arguments(names: Sequence[str], args: Sequence[Any], most: int) -> list[tuple[str, Any]]:
-    """The arguments by their names. Of a class: the method, its configuration and each of its weights by itself, or, if there are
-    more than `most` of them, their number."""
+    """The arguments by their names. Of a class: the method, its configuration and each of its weights, or, of more than `most`, their number."""
     if tuple(names[:3]) != ("what", "config", "weights"):
         return list(zip(names, args, strict=False))
     what, config, weights, *rest = args
@@ -83,7 +80,7 @@ def find_counterexample(exercise, check: Check, call: Call, seed: int, counted: 
         for args in sorted((check.shown or check.cases)(generator), key=measure_case):
             if time.monotonic() > until:
                 return None
-            if any([is_same_case(args, record.args) for record in counted]):
+            if any(all(same(*pair) for pair in zip(args, record.args, strict=False)) for record in counted):     # a counted one may end in weights
                 continue
             try:
                 [record] = replace(check, cases=lambda _, args=args: [args]).records(exercise, call, generator)
@@ -111,11 +108,6 @@ def fits_screen(value: Any) -> bool:
     return True
 
 
-def is_same_case(args: Sequence[Any], counted: Sequence[Any]) -> bool:
-    """Whether two cases are the same; a counted one may end in the weights of a gradient."""
-    return all(same(*pair) for pair in zip(args, counted, strict=False))
-
-
 def measure_case(value: Any) -> int:
     """The size of a case: the entries of its tensors and lists, and its whole numbers."""
     if isinstance(value, Tensor):
@@ -129,17 +121,16 @@ def select_results(record: Record, check: Check) -> tuple[str, Any, Any]:
     """Of the learner's result and the expected one the first part that is wrong, after what it is called: "", "[1]", " gradient by x"."""
     got, right = record.outcome.value, record.expected
     if isinstance(check, Gradient):
-        got = record.outcome.gradients
-        i = next(i for i in check.wrt if not same(got.get(i), right[i], check.rtol, check.atol))
-        return f" gradient by {record.name(i)}", got.get(i), right[i]
+        got = {i: record.outcome.gradients.get(i) for i in check.wrt}
+        i = first_difference(got, right, check.rtol, check.atol)
+        return f" gradient by {record.name(i)}", got[i], right[i]
     if isinstance(right, dict) and isinstance(got, dict) and got.keys() == right.keys():
-        name = next((name for name in right if not same(got[name], right[name], check.rtol, check.atol)), None)
+        name = first_difference(got, right, check.rtol, check.atol)
         if name is not None:
             what = f" gradient by {check.argument_name(record, name)}" if isinstance(check, ClassGradient) else f"[{name!r}]"
             return what, got[name], right[name]
     elif isinstance(check, Compare) and all(isinstance(value, list | tuple) for value in (got, right)) and len(got) == len(right):
-        wrong = next((i for i, (a, b) in enumerate(zip(got, right, strict=True))
-                      if not same(a, b, check.rtol, check.atol)), None)
+        wrong = first_difference(got, right, check.rtol, check.atol)
         if wrong is not None and isinstance(right[wrong], Tensor) and isinstance(got[wrong], Tensor):
             return f"[{wrong}]", got[wrong], right[wrong]
     return "", got, right
@@ -152,22 +143,13 @@ def format_case(record: Record, check: Check) -> list[str]:
     if isinstance(check, Gradient):
         lines.append("  Of a weighted sum of the results, with weights drawn at random:")
     place, wrong = None, None
-    if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape and got.ndim \
-            and not got.is_complex():
+    if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape and got.ndim and not got.is_complex():
         wrong = ~torch.isclose(got.double(), right.double(), check.rtol, check.atol, equal_nan=True)
         place = tuple(wrong.nonzero()[0].tolist()) if wrong.any() else None
-    digits = choose_digits(got, right, place)
-    return [*lines, *format_value(f"yours{what}", got, digits, wrong),
-            *format_value(f"expected{what}", right, digits)]
-
-
-def choose_digits(got: Any, right: Any, place: tuple[int, ...] | None) -> int:
-    """Significant digits that tell the two apart where they differ: 4, or more if need be."""
-    if place is not None:
-        got, right = got[place], right[place]
-    if is_number(got) and is_number(right):
-        return next((n for n in (4, 6, 8) if format_number(got, n) != format_number(right, n)), 12)
-    return 4
+    one, two, digits = (got, right, 4) if place is None else (got[place], right[place], 4)
+    if is_number(one) and is_number(two):                # significant digits that tell the two apart
+        digits = next((n for n in (4, 6, 8) if format_number(one, n) != format_number(two, n)), 12)
+    return [*lines, *format_value(f"yours{what}", got, digits, wrong), *format_value(f"expected{what}", right, digits)]
 
 
 def format_value(name: str, value: Any, digits: int = 4, wrong: Tensor | None = None) -> list[str]:
@@ -202,9 +184,8 @@ def format_tensor(name: str, value: Tensor, digits: int, wrong: Tensor | None) -
     if not value.numel() or not fits_screen(value):
         return [head]
     width = SIDE if value.is_floating_point() else ROW
-    rows = value.split(width) if value.ndim == 1 else value.reshape(-1, value.shape[-1])
     marks = torch.zeros_like(value, dtype=torch.bool) if wrong is None else wrong
-    marks = marks.split(width) if value.ndim == 1 else marks.reshape(-1, value.shape[-1])
+    rows, marks = (part.split(width) if part.ndim == 1 else part.reshape(-1, part.shape[-1]) for part in (value, marks))
     cells = [[format_number(number, digits) + ("*" if mark else " ") for number, mark in zip(row.tolist(), stars.tolist(), strict=True)]
              for row, stars in zip(rows, marks, strict=True)]
     width = max(len(text) for row in cells for text in row) + 1

@@ -1,11 +1,9 @@
-"""Explain a wrong answer: name the misconception with which the reference gives the same results, or find what the answer depends on.
-
-If several misconceptions agree on the inputs at hand, fresh inputs decide, and those of the exercise's other checks: a fault that
-the answer does not have there is not its fault. If none agrees, pairs are tried. If nothing or more than one fits, no misconception
-is named. Dependence is found by calling the answer again: unchanged, and with one argument changed.
-"""
+"""Explain a wrong answer: name the misconception with which the reference gives the same results, or find what the answer depends on. If
+several misconceptions agree on the inputs at hand, fresh inputs decide, and those of the other checks on which the answer is right. If none
+agrees, pairs are tried. Dependence is found by calling the answer again: unchanged, and with one argument changed."""
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +16,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.checks import Call, Check, Compare, Gradient, Property, Record
-from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, is_number, plain, same
+from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, first_difference, is_number, plain, same
 
 ROUNDS = 4                      # fresh draws that decide between misconceptions
 PARTS = 10_000                  # of a list that are compared as numbers
@@ -31,26 +29,21 @@ Names = tuple[str, ...]
 # Misconceptions
 
 def find_misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> Names:
-    """The names that explain the failed `records`: none, one, or a pair that acts together. Of pairs that cannot be told apart, only
-    what they have in common."""
+    """The names that explain the failed `records`: one, a pair that acts together, or what pairs that cannot be told apart share."""
+    records = sorted(records, key=lambda record: check.fault_kind(record) is None)       # most misconceptions differ on a wrong one
     names = select_fitting(exercise, check, records, [(name,) for name in exercise.misconceptions], call, seed)
     if names is None and isinstance(check, Compare):
-        names = select_fitting(exercise, check, records, combinable_pairs(exercise), call, seed)
+        pairs = [(one, two) for one, two in combinations(exercise.misconceptions, 2)
+                 if exercise.replacements[one][0] is not exercise.replacements[two][0]]
+        names = select_fitting(exercise, check, records, pairs, call, seed)
     return names or ()
-
-
-def combinable_pairs(exercise) -> list[Names]:
-    """The pairs of misconceptions that replace different steps."""
-    return [pair for pair in combinations(exercise.misconceptions, 2)
-            if exercise.replacements[pair[0]][0] is not exercise.replacements[pair[1]][0]]
 
 
 def explain_part(exercise, check: Check, records: list[Record], call: Call, seed: int) -> tuple[str, Names]:
     """Of a result with several parts, the first wrong one that misconceptions explain, and their names; ("", ()) if there is none."""
     right = records[0].expected
     keys = range(len(right)) if isinstance(right, tuple) else right if isinstance(right, dict) else ()
-    keys = keys if type(check) is Compare else ()        # a check with rules of its own takes the result as a whole
-    for key in keys:
+    for key in keys if type(check) is Compare else ():   # a check with rules of its own takes the result as a whole
         def call_part(args, key=key):
             outcome = call(args)
             return replace(outcome, value=outcome.value[key]) if outcome.kind == "value" else outcome
@@ -72,11 +65,11 @@ def explain_part(exercise, check: Check, records: list[Record], call: Call, seed
 
 def select_fitting(exercise, check: Check, records: list[Record], candidates: list[Names], call: Call, seed: int) -> Names | None:
     """What all candidates that fit `records`, and then fresh ones, have in common; None if none fits `records`."""
-    kinds = [check.fault_kind(record) for record in records]
-    fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs)]
+    fitting = [bugs for bugs in candidates if fits(exercise, check, records, bugs) and is_informative(exercise, check, records, bugs)]
     if not fitting:
         return None
-    fitting = [bugs for bugs in fitting if not is_refuted(exercise, check, bugs, call, seed)]
+    right = right_cases(exercise, check, call, seed)
+    fitting = [bugs for bugs in fitting if not is_refuted(exercise, right, bugs)]
     for i in range(ROUNDS):
         if not fitting or len(fitting) == 1 and i:
             break
@@ -84,25 +77,18 @@ def select_fitting(exercise, check: Check, records: list[Record], candidates: li
             fresh = check.records(exercise, call, exercise.generator(seed, f"{check.name}, again {i}"))
         except Exception:               # it stopped here, for another reason than the first
             return ()
-        kinds = [check.fault_kind(record) for record in fresh]
-        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, kinds, bugs, wrong=False)]
+        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, bugs)]
     sentences = [{exercise.misconceptions[name] for name in bugs} for bugs in fitting]
     return tuple([name for name in fitting[0] if all(exercise.misconceptions[name] in said for said in sentences)] if fitting else ())
 
 
-def fits(exercise, check: Check, records: list[Record], kinds: list[tuple[str, str] | None], bugs: Names, wrong: bool = True) -> bool:
-    """Whether the reference with `bugs` gives the learner's outcome on every record, with the same kind of fault, and, with
-    `wrong`, an informative fault in one of them."""
-    faults = []
-    for record, kind in zip(records, kinds, strict=True):
-        try:
-            outcome = outcome_with(exercise, check, record, bugs)
-        except Exception:
+def fits(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
+    """Whether the reference with `bugs` gives the learner's outcome on every record, with the same kind of fault."""
+    for record in records:
+        outcome = outcome_with(exercise, check, record, bugs)
+        if not check.alike(record, outcome) or check.fault_kind(replace(record, outcome=outcome)) != check.fault_kind(record):
             return False
-        if not check.alike(record, outcome) or check.fault_kind(replace(record, outcome=outcome)) != kind:
-            return False
-        faults += [record] if kind else []
-    return not wrong or bool(faults) and is_informative(exercise, check, records, faults, bugs)
+    return True
 
 
 def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome:
@@ -120,12 +106,10 @@ def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome
         return Local(partial(exercise.solve, bugs=bugs), exercise.deadline).call(args, wrt, weight)
 
 
-def is_informative(exercise, check: Check, records: list[Record], faults: list[Record], bugs: Names) -> bool:
-    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that.
-
-    They do if a wrong entry is a finite number, or if other entries are, so that the positions differ. If no entry is finite, the
-    misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed.
-    """
+def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
+    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that: if any entry is finite. If none
+    is, the misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed."""
+    faults = [record for record in records if check.fault_kind(record)]
     parts = [nonfinite_entries(check, record) if record.outcome.kind == "value" else None for record in faults]
     if any(part is None or bool((~part[1]).any()) for part in parts):
         return True
@@ -134,13 +118,11 @@ def is_informative(exercise, check: Check, records: list[Record], faults: list[R
     if results.isfinite().any():
         return True
     kinds = results.isnan().any().int() + (results == torch.inf).any().int() + (results == -torch.inf).any().int()
-    return (kinds > 1 or check is not exercise.checks[0]) and any(
-        MENTIONS_NONFINITE.search(exercise.misconceptions[name]) for name in bugs)
+    return (kinds > 1 or check is not exercise.checks[0]) and any(MENTIONS_NONFINITE.search(exercise.misconceptions[name]) for name in bugs)
 
 
 def nonfinite_entries(check: Check, record: Record) -> tuple[Tensor, Tensor] | None:
-    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite where the right result holds no
-    such number; None if they cannot be compared entry by entry."""
+    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite and no right one is; None without a match."""
     got = flatten_numbers(record.outcome.gradients if isinstance(check, Gradient) else record.outcome.value)
     right = flatten_numbers(record.expected)
     if got is None or right is None or got.shape != right.shape:
@@ -161,20 +143,23 @@ def flatten_numbers(value: Any) -> Tensor | None:
     return None if any(part is None for part in parts) else torch.cat([torch.empty(0, dtype=torch.float64), *parts])
 
 
-def is_refuted(exercise, failed: Check, bugs: Names, call: Call, seed: int) -> bool:
-    """Whether another check finds the reference with `bugs` wrong on a case where the learner's answer is right."""
+def right_cases(exercise, failed: Check, call: Call, seed: int) -> list[tuple[Check, Record]]:
+    """The cases of the other checks where the learner's answer is right."""
+    cases = []
     for check in exercise.checks:
-        if check is failed or isinstance(check, Property):
-            continue
-        try:
-            records = check.records(exercise, call, exercise.generator(seed, f"{check.name}, asked"))
-            outcomes = [outcome_with(exercise, check, record, bugs) for record in records]
-        except Exception:               # one of the two stops here, which says nothing about the other
-            continue
-        for record, outcome in zip(records, outcomes, strict=True):
-            stopped = outcome.kind not in ("value", "no_gradient")
-            if check.fault_kind(record) is None and (stopped or check.fault_kind(replace(record, outcome=outcome))):
-                return True
+        if check is not failed and not isinstance(check, Property):
+            with contextlib.suppress(Exception):         # it stops here, which says nothing about a misconception
+                records = check.records(exercise, call, exercise.generator(seed, f"{check.name}, asked"))
+                cases += [(check, record) for record in records if check.fault_kind(record) is None]
+    return cases
+
+
+def is_refuted(exercise, right: list[tuple[Check, Record]], bugs: Names) -> bool:
+    """Whether the reference with `bugs` is wrong, or stops, on one of these cases, where the learner's answer is right."""
+    for check, record in right:
+        outcome = outcome_with(exercise, check, record, bugs)
+        if outcome.kind not in ("value", "no_gradient") or check.fault_kind(replace(record, outcome=outcome)):
+            return True
     return False
 
 
@@ -182,11 +167,9 @@ def is_refuted(exercise, failed: Check, bugs: Names, call: Call, seed: int) -> b
 
 def try_call(call: Call, args: Sequence[Any]) -> Outcome | None:
     """The outcome of a call that gave a value, or None."""
-    try:
+    with contextlib.suppress(Exception):                 # a function that the learner returned fails
         outcome = call(args)
-    except Exception:                   # a function that the learner returned fails
-        return None
-    return outcome if outcome.kind == "value" else None
+        return outcome if outcome.kind == "value" else None
 
 
 def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | None:
@@ -199,12 +182,12 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
 
 
 def describe_ignored_argument(exercise, call: Call, check: Check, record: Record, records: Sequence[Record]) -> str | None:
-    """A sentence on the argument, or slice of one, that does not change the learner's wrong result although it changes the right one;
-    None if there is none. Two changes are tried, since one alone may leave a ReLU closed. Of several results it is the first wrong
-    one. The result must not change in any of `records` either: one with a single row, or a single key, can hide a dependence."""
-    part = first_wrong_part(check, record)
+    """A sentence on the argument, or slice of one, that does not change the learner's (first) wrong result although it changes the right one,
+    or None. Two changes are tried, since one may leave a ReLU closed, and on all `records`: a single row or key can hide a dependence."""
+    got, right = record.outcome.value, record.expected
+    several = isinstance(right, tuple) and isinstance(got, list | tuple) and len(got) == len(right)
+    part = first_difference(got, right, check.rtol, check.atol) if several else None
     select = (lambda value: value) if part is None else (lambda value: value[part])
-    right = select(record.expected)
 
     def changes_result(record: Record, args: tuple) -> bool:
         outcome = try_call(call, args)
@@ -215,15 +198,15 @@ def describe_ignored_argument(exercise, call: Call, check: Check, record: Record
                    for other in records for each, change in perturbations(other))
 
     def changes_reference(args: tuple) -> bool:
-        return not same(select(plain(exercise.solve(*args))), right, CLEAR, CLEAR)
+        return not same(select(plain(exercise.solve(*args))), select(right), CLEAR, CLEAR)
 
     until = time.process_time() + PATIENCE
     for name, change in perturbations(record):
         if time.process_time() > until:
             return None
         try:
-            if (not any(changes_result(record, change(i)) for i in (0, 1)) and any(changes_reference(change(i)) for i in (0, 1))
-                    and not changes_another(name)):
+            ignored = not any(changes_result(record, change(i)) for i in (0, 1))
+            if ignored and any(changes_reference(change(i)) for i in (0, 1)) and not changes_another(name):
                 before = "Result[0] is right. " if part == 1 else f"Result[0] to result[{part - 1}] are right. " if part else ""
                 return f"{before}Your result{'' if part is None else f'[{part}]'} does not depend on {name}."
         except Exception:               # one of the two does not accept this change
@@ -231,17 +214,9 @@ def describe_ignored_argument(exercise, call: Call, check: Check, record: Record
     return None
 
 
-def first_wrong_part(check: Check, record: Record) -> int | None:
-    """The number of the first wrong part, where the result is a tuple."""
-    got, right = record.outcome.value, record.expected
-    if not isinstance(right, tuple) or not isinstance(got, list | tuple) or len(got) != len(right):
-        return None
-    return next((i for i, pair in enumerate(zip(got, right, strict=True)) if not same(*pair, check.rtol, check.atol)), None)
-
-
 def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]]:
-    """What can be changed: its name, and the arguments after the first or second change. First each argument as a whole, and of a
-    class each parameter; then the first and last slices along their first and last axes."""
+    """What can be changed: its name, and the arguments after the first or second change. First each argument, and of a class each parameter;
+    then the first and last slices along their first and last axes."""
     inputs = []                                          # name, kind, value, the arguments with another value
     for i, arg in enumerate(record.args):
         if isinstance(arg, dict):

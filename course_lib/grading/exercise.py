@@ -1,8 +1,4 @@
-"""An exercise is one object: its contract, its checks, and a reference in steps that misconceptions replace.
-
-From that object come the expected values, the names of misconceptions, the hints, and the proof in the tests that every
-misconception is caught.
-"""
+"""An exercise is one object: its contract, its checks, its hints, and a reference in steps that misconceptions replace."""
 from __future__ import annotations
 
 import ast
@@ -30,8 +26,7 @@ _replacements: ContextVar[Mapping[Step, Callable]] = ContextVar("replacements", 
 
 
 class Step:
-    """A function that a reference calls, or a method of its class, which a misconception may replace. `original` is what it does
-    where none does.
+    """A function that a reference calls, or a method of its class, which a misconception may replace. `original` is what it does itself.
 
     >>> half = Step(lambda x: x / 2)
     >>> half(6)
@@ -180,10 +175,8 @@ class Exercise:
         return Step(function)
 
     def misconception(self, step: Callable, sentence: str, name: str = ""):
-        """Decorate what somebody with a misconception does in the place of `step`.
-
-        sentence: sets it right. name: of the misconception; that of the decorated function if it is not given. Within the
-        function, `step.original` is the right step."""
+        """Decorate what somebody with a misconception does in the place of `step`, which is `step.original` there. `sentence` sets it
+        right; `name` is that of the decorated function if it is not given."""
         while not isinstance(step, Step):                # a method of a model is wrapped where its arguments are checked
             step = step.__wrapped__
 
@@ -234,21 +227,18 @@ class Exercise:
         """Compare the gradients of a class: those of a random weighting of the result, by the parameters and by the arguments of a
         method. The cases are those of its values, (method, config, weights, x, ...)."""
         def weighted(generator):
-            return [("slopes", config, weights, what, self.weights_for((what, config, weights, *x), generator), *x)
-                    for what, config, weights, *x in cases(generator)]
+            weighted = []
+            for what, config, weights, *x in cases(generator):
+                drawn = torch.randn(self.expected(what, config, weights, *x).shape, generator=generator)
+                drawn = drawn / largest_entry(self.expected("slopes", config, weights, what, drawn, *x))       # so that this is 1
+                weighted.append(("slopes", config, weights, what, drawn, *x))
+            return weighted
 
         self.checks.append(ClassGradient(name, points, weighted))
         return self
 
-    def weights_for(self, args: tuple, generator: torch.Generator) -> torch.Tensor:
-        """Normal numbers of the shape of the reference's result, times a factor with which its largest gradient is 1."""
-        what, config, weights, *x = args
-        drawn = torch.randn(self.expected(*args).shape, generator=generator)
-        return drawn / largest_entry(self.expected("slopes", config, weights, what, drawn, *x))
-
     def property(self, name: str, points: int = 1):
-        """Decorate `test(run, generator, solve)`, which returns None, or a `Fault`; `run(*args)` calls the learner's
-        function, `solve(*args)` the reference."""
+        """Decorate `test(run, generator, solve)`, which returns None or a `Fault`; `run` calls the learner's function, `solve` the reference."""
         def declare(test):
             self.checks.append(Property(name, points, test))
             return test
@@ -275,9 +265,8 @@ def parameter_names(function: Callable) -> tuple[str, ...]:
 
 @functools.cache
 def source_texts(module: str) -> tuple[str, ...]:
-    """What the results of the exercise in this module depend on: its text and those of all modules of exercises that it imports,
-    without the lines that import, so that moving a file changes nothing; in an order that does not depend on the names of
-    files. Raises OSError where a module has no text."""
+    """What the results of the exercise in this module depend on: its text and those of all modules of exercises that it imports, without
+    the lines that import and in an order that does not depend on names. Raises OSError where a module has no text."""
     texts: dict[str, str] = {}
     todo = [module]
     while todo:

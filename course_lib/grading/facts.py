@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.protocol.calls import is_number, same
+from course_lib.grading.protocol.calls import first_difference, is_number
 from course_lib.grading.tensor_facts import describe_tensors
 
 UNEXPLAINED = re.compile(                            # the sentences that say where a value is wrong, or to which side, and no more
@@ -25,7 +25,11 @@ def describe_difference(got: Any, expected: Any, rtol: float, atol: float) -> st
     if isinstance(got, Tensor) and isinstance(expected, Tensor) and got.shape == expected.shape and got.numel():
         return describe_tensors(got, expected, rtol, atol)
     if isinstance(got, dict) and isinstance(expected, dict):
-        return describe_dicts(got, expected, rtol, atol)
+        if len(got) != len(expected):
+            return f"Your result has {count_of(len(got), 'key')} where it should have {len(expected)}."
+        missing = [key for key in expected if key not in got]
+        return f"The key {missing[0]!r} is missing." if missing else \
+            f"The value at key {first_difference(got, expected, rtol, atol)!r} is wrong."
     if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
         return describe_lists(got, expected, rtol, atol)
     if isinstance(got, str) and isinstance(expected, str):
@@ -40,15 +44,6 @@ def shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def describe_dicts(got: dict, expected: dict, rtol: float, atol: float) -> str:
-    """The first difference of two dicts, as a sentence."""
-    if len(got) != len(expected):
-        return f"Your result has {count_of(len(got), 'key')} where it should have {len(expected)}."
-    wrong = [key for key in expected if key in got and not same(got[key], expected[key], rtol, atol)]
-    missing = [key for key in expected if key not in got]
-    return f"The key {missing[0]!r} is missing." if missing else f"The value at key {wrong[0]!r} is wrong."
-
-
 def count_of(count: int, name: str) -> str:
     """ "1 entry", "3 entries"."""
     plural = name[:-1] + "ies" if name.endswith("ry") else name + "s"
@@ -58,16 +53,14 @@ def count_of(count: int, name: str) -> str:
 def describe_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, findings: bool = True) -> str:
     """The difference of two lists, as a sentence: their order, what is missing from one, the first that is wrong.
     `findings`: whether a sorted list of numbers may be what was to be found, and no sequence."""
-    if isinstance(expected, tuple):                      # its parts mean different things
-        return describe_parts(got, expected, rtol, atol)
     entries, right = to_hashable(got), to_hashable(expected)
-    if entries is None or right is None:
+    if isinstance(expected, tuple) or entries is None or right is None:         # the parts of a tuple mean different things
         return describe_parts(got, expected, rtol, atol)
     if not entries:
         return f"Your list is empty; it should hold {count_of(len(right), 'entry')}."
     if not right:
         return f"Your list holds {count_of(len(entries), 'entry')}; it should be empty."
-    if findings and is_sorted_set(expected):
+    if findings and is_sorted_set(right) and not any(isinstance(part, list) for part in expected):
         return describe_findings(entries, right)
     if entries == right[::-1]:
         return "Your list is in reversed order."
@@ -83,15 +76,14 @@ def describe_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, 
         return describe_tensors(torch.tensor(entries), torch.tensor(right), rtol, atol)
     first = next(i for i, (a, b) in enumerate(zip(entries, right, strict=True)) if a != b)
     wrong = sum(a != b for a, b in zip(entries, right, strict=True))
-    inner = describe_lists(entries[first], list(right[first]), rtol, atol) if all(
-        isinstance(part, tuple) for part in (entries[first], right[first])) and isinstance(expected[first], list) else ""
+    nested = isinstance(entries[first], tuple) and isinstance(right[first], tuple) and isinstance(expected[first], list)
+    inner = describe_lists(entries[first], list(right[first]), rtol, atol) if nested else ""
     return f"{wrong} of the {len(right)} entries of your list {'is' if wrong == 1 else 'are'} wrong; the first is at index " \
            f"{first}{': ' + inner.replace('Your list', 'it') if inner else '.'}"
 
 
 def describe_gap(entries: Sequence, right: Sequence) -> str:
-    """Which entries of `entries` are too many, or missing, if they are in one place and the rest is right: a sentence after a
-    space, or nothing."""
+    """Which entries are too many, or missing, if they are in one place and the rest is right: a sentence after a space, or nothing."""
     long, short = (entries, right) if len(entries) > len(right) else (right, entries)
     more = len(long) - len(short)
     at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
@@ -120,11 +112,8 @@ def to_hashable(values: Sequence) -> list | None:
     return entries
 
 
-def is_sorted_set(expected: Sequence) -> bool:
+def is_sorted_set(parts: list) -> bool:
     """Whether a list looks like sorted findings: whole numbers or pairs of them, each once, in order."""
-    if any(isinstance(part, list) for part in expected):
-        return False
-    parts = to_hashable(expected)
     numbers = all(type(part) is int for part in parts) or all(
         isinstance(part, tuple) and all(type(number) is int for number in part) for part in parts)
     return numbers and len(set(parts)) == len(parts) and parts == sorted(parts)
@@ -155,8 +144,7 @@ def describe_parts(got: Sequence, expected: Sequence, rtol: float, atol: float) 
     """The first part that is wrong, and how. Parts are counted from 0."""
     if len(got) != len(expected):
         return f"Your result has {count_of(len(got), 'part')} where it should have {len(expected)}."
-    first = next((i for i, (value, right) in enumerate(zip(got, expected, strict=True))
-                  if not same(value, right, rtol, atol)), None)
+    first = first_difference(got, expected, rtol, atol)
     if first is None:
         return "Your result is not the right one."
     if all(isinstance(values[first], list | tuple) for values in (got, expected)):

@@ -1,8 +1,5 @@
-"""What a learner calls in a notebook: check, hint, solution. They print, and work without IPython.
-
-An answer runs in the learner's own process. What it uses of the course's library is noticed: in a notebook the library exists, but
-not where an answer is graded for marks.
-"""
+"""What a learner calls in a notebook: check, hint, solution. They print, and work without IPython. An answer runs in the learner's own
+process, where the course's library exists; what it uses of that is noticed, since for marks it may not."""
 from __future__ import annotations
 
 import ast
@@ -15,11 +12,12 @@ import json
 import re
 import sys
 import textwrap
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.resources import files
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -45,8 +43,7 @@ SYMPTOMS = {                    # the state of a report, and the words of a symp
 NOT_FINITE = r"\bNaN\b|\binf(inite|inity)?\b|\bnot finite\b"          # in a message, and in a symptom
 QUESTION = re.compile(r"(to )?(what|where|which|how)\b", re.I)                # begins a symptom that is a question
 ARTICLE = re.compile(r"(the|an?|from)\b", re.I)                               # begins a noun or a clause; a clause has a verb
-VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays"
-                  r"|stops)\b")
+VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays|stops)\b")
 PRINTED = 20                    # lines that a function may print during a check
 MOST = 1000                     # functions that are searched for uses of the library
 
@@ -73,15 +70,16 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     if stale:
         print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
     with quiet():
-        _last[name] = evaluate(name, fn, seed)
-    if _last[name].state != "right" and (outside := describe_outside_values(fn)):
-        _last[name] = replace(_last[name], message=f"{_last[name].message} {outside}")
-    if _last[name].state in ("right", "not_attempted"):
-        print(wrap(_last[name]))
+        report = evaluate(name, fn, seed)
+    if report.state != "right" and (outside := describe_outside_values(fn)):
+        report = replace(report, message=f"{report.message} {outside}")
+    _last[name] = report
+    if report.state in ("right", "not_attempted"):
+        print(wrap(report))
     else:
-        progress_file.display(wrap(_last[name]), _last[name]._repr_html_)
+        progress_file.display(wrap(report), report._repr_html_)
     try:
-        record = progress_file.record(_last[name])
+        record = progress_file.record(report)
     except (OSError, ValueError) as problem:
         print(textwrap.fill(f"This is not in your progress: {problem}", WIDTH))
         return
@@ -135,13 +133,9 @@ def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: b
     return grade(exercise, local_call(exercise, fn), seed, explain)
 
 
-def find_in_callers(name: str, frame) -> Callable | None:
+def find_in_callers(name: str, frame: FrameType) -> Callable | None:
     """The value of `name` where the learner works: in the nearest caller whose module has it."""
-    while frame is not None:
-        if name in frame.f_globals:
-            return frame.f_globals[name]
-        frame = frame.f_back
-    return None
+    return next((caller.f_globals[name] for caller, _ in traceback.walk_stack(frame) if name in caller.f_globals), None)
 
 
 class Case(NamedTuple):
@@ -167,13 +161,11 @@ def describe_stale_cell(name: str) -> str:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cells = [] if shell is None else list(shell.user_ns.get("In", ()))
     definition = re.compile(rf"^\s*(def|class)\s+{re.escape(name)}\b", re.M)
-    for number in range(len(cells) - 1, 0, -1):
-        if definition.search(cells[number]):
-            try:
-                ast.parse(cells[number])
-            except SyntaxError as problem:
-                return f"Cell {number}, the last one that defines {name}, did not run: {type(problem).__name__} in line {problem.lineno}."
-            return ""
+    number = max((i for i, cell in enumerate(cells) if i and definition.search(cell)), default=0)
+    try:
+        ast.parse(cells[number] if number else "")
+    except SyntaxError as problem:
+        return f"Cell {number}, the last one that defines {name}, did not run: {type(problem).__name__} in line {problem.lineno}."
     return ""
 
 
@@ -187,8 +179,7 @@ def name_near(name: str, frame) -> str:
 def describe_outside_values(fn: Callable) -> str:
     """A sentence on the numbers and tensors that a function, or a method of a class, takes from outside it; "" if there are none."""
     functions = [one for one in vars(fn).values() if isinstance(one, FunctionType)] if isinstance(fn, type) else [inspect.unwrap(fn)]
-    values = {step.argval: function.__globals__.get(step.argval)
-              for function in functions if isinstance(function, FunctionType)
+    values = {step.argval: function.__globals__.get(step.argval) for function in functions if isinstance(function, FunctionType)
               for code in nested_code(function.__code__) for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     named = [f"{name} = {value}" if isinstance(value, int | float) else f"{name}, {describe(value)}"
              for name, value in values.items() if isinstance(value, int | float | Tensor) and not hasattr(builtins, name)]
@@ -209,14 +200,11 @@ def solution(exercise_id: str) -> None:
     print(stored["source"].rstrip() + "\n\n" + textwrap.fill(stored["why"], WIDTH))
 
 
-# Hints
-
 @one_line
 def hint(exercise_id: str, number: int | None = None) -> None:
-    """Print the hint that fits the result of the last check, then the others one by one; or the one with this `number`
-    (from 1)."""
-    exercise = get(exercise_id)
-    count, given = len(exercise.hints), _given.setdefault(exercise_id, [])
+    """Print the hint that fits the result of the last check, then the others one by one; or the one with this `number` (from 1)."""
+    exercise, given = get(exercise_id), _given.setdefault(exercise_id, [])
+    count = len(exercise.hints)
     after = f'solution("{exercise_id}") shows a solution with an explanation.'
     if number is None:
         number = next((i for i in order_hints(exercise, _last.get(exercise_id)) if i not in given), None)
@@ -226,21 +214,18 @@ def hint(exercise_id: str, number: int | None = None) -> None:
         given.append(number)
     if not 1 <= number <= count:
         raise ValueError(f"number is {number}; {exercise_id} has hints 1 to {count}")
-    hint = exercise.hints[number - 1]
-    print(textwrap.fill(hint_title(hint, number, count), WIDTH))
-    print(textwrap.fill(hint.text, WIDTH))
+    for text in (hint_title(exercise.hints[number - 1], number, count), exercise.hints[number - 1].text):
+        print(textwrap.fill(text, WIDTH))
     if len(given) == count:
         print(textwrap.fill(f"That was the last hint. {after}", WIDTH))
 
 
 def order_hints(exercise: Exercise, report: Report | None) -> list[int]:
-    """The numbers of the hints (from 1) in their order, but first the one whose symptom describes the report: its state, or a
-    result that is not finite."""
+    """The numbers of the hints (from 1), first that whose symptom describes the report: its state, or a result that is not finite."""
     numbers = list(range(1, len(exercise.hints) + 1))
     if report is None:
         return numbers
-    state = "not_attempted" if report.state == "missing" else report.state
-    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(state, "$^")
+    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(report.state, "$^")
     return sorted(numbers, key=lambda number: number != next((i for i in numbers if re.search(symptom, exercise.hints[i - 1].symptom)), None))
 
 
@@ -257,24 +242,18 @@ def hint_title(hint: Hint, number: int, count: int) -> str:
 # Calls in this process, and the library that an answer may not use
 
 def local_call(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:
-    """The call of `fn`, a function or a class, in this process, as `grade` expects it."""
+    """The call of `fn`, a function or a class, in this process; if it reaches something of the library, its outcome is "forbidden"."""
     if exercise.trains:
         import torch._dynamo  # noqa: F401               the first optimizer imports it, which takes seconds
     answer = ModelServer(fn) if exercise.of_class and isinstance(fn, type) else fn
-    return deny_library_calls(fn, Local(answer, exercise.deadline, exercise.forbid).call)
-
-
-def deny_library_calls(fn: Callable, call: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """`call`, which calls `fn`; if that reaches something of the library, the outcome is "forbidden", with its dotted name."""
-    if not find_library_use(fn):
-        return call
+    call = Local(answer, exercise.deadline, exercise.forbid).call
 
     def traced_call(*args, **kwargs):
         with trace_calls() as names:
             outcome = call(*args, **kwargs)
         return Outcome("forbidden", detail=names[0]) if names else outcome
 
-    return traced_call
+    return traced_call if find_library_use(fn) else call
 
 
 @contextlib.contextmanager
@@ -303,8 +282,8 @@ def trace_calls():
 
 
 def find_library_use(fn: Callable) -> str | None:
-    """The dotted name of something of the library that `fn`, or a function of the same notebook that it reads, may use; None if
-    there is nothing. It may not be reached, so a call has to confirm it."""
+    """The dotted name of something of the library that `fn`, or a function of the same notebook that it reads, may use, or None. It may
+    not be reached, so a call has to confirm it."""
     methods = vars(fn if isinstance(fn, type) else type(fn)).values()        # a class is its methods, and so is an object
     todo, seen = [inspect.unwrap(fn), *methods], set()
     while todo and len(seen) < MOST:

@@ -1,5 +1,4 @@
-"""Open questions: no answer is right, the best score counts. `score` trains your model, measures it on held-out data, and stores a
-table beside the notebook."""
+"""Open questions: no answer is right, the best score counts. `score` measures your model on held-out data and stores a table."""
 from __future__ import annotations
 
 import functools
@@ -29,8 +28,7 @@ TRIES = 20                      # the best of one name, that are stored
 
 @dataclass(frozen=True)
 class Question:
-    """What `fit` gets, how its model is measured, in which unit (less is better), the CPU-seconds that it may take, and what
-    simple models reach."""
+    """What `fit` gets, how its model is measured, in which unit (less is better), its CPU-seconds, and what simple models reach."""
 
     unit: str
     seconds: float
@@ -88,15 +86,12 @@ def stored_tries(question: str) -> list[list]:
 def score_table(question: str, more: list[tuple] | tuple = ()) -> Table:
     """All tries and what simple models reach, the best first."""
     chosen = QUESTIONS[question]
-    rows = [[name, value, seconds] for name, value, seconds in (*stored_tries(question), *more)]
-    rows += [[f"{name} (to compare)", value, None] for name, value in chosen.baselines()]
-    rows.sort(key=lambda row: row[1])
-    return table(["model", chosen.unit, "CPU-seconds"],
-                 [[name, f"{value:.2f}", "" if seconds is None else f"{seconds:.1f}"] for name, value, seconds in rows],
+    rows = [(name, value, f"{seconds:.1f}") for name, value, seconds in (*stored_tries(question), *more)]
+    rows += [(f"{name} (to compare)", value, "") for name, value in chosen.baselines()]
+    return table(["model", chosen.unit, "CPU-seconds"], [[name, f"{value:.2f}", seconds] for name, value, seconds in
+                                                         sorted(rows, key=lambda row: row[1])],
                  f"Open question: {question}, held-out part; less is better")
 
-
-# The digits: nats an image on the 350 validation images
 
 def digits(part: str) -> Tensor:
     """The binary digits of a part, (N, 64)."""
@@ -104,14 +99,13 @@ def digits(part: str) -> Tensor:
 
 
 def nats_per_image(model: Any) -> float:
-    """Mean of -log p over the validation images. Raises ContractError for a model that reads what it predicts, and TypeError
-    for one of which that cannot be said."""
-    parts = getattr(model, "models", [model])
-    for part in parts:
+    """Mean of -log p over the 350 validation images. Raises ContractError for a model that reads what it predicts, TypeError for
+    one of which that cannot be said."""
+    for part in getattr(model, "models", [model]):
         if not hasattr(part, "conditionals"):
             raise TypeError(f"{type(part).__name__} has no conditionals; expected an AutoregressiveModel, or a Mixture of them")
         check_causal(part)
-    return float(-model.log_prob(digits("valid")).double().mean())
+    return mean_nats(model, digits("valid"))
 
 
 @functools.cache
@@ -128,8 +122,6 @@ def mean_nats(model: Any, x: Tensor) -> float:
     """Mean of -log p over the rows of x."""
     return float(-model.log_prob(x).double().mean())
 
-
-# The course's prose: bits a character on the validation part
 
 def prose(part: str) -> Tensor:
     """The part's characters as ids (T,); all characters of the prose are in the vocabulary."""
@@ -163,11 +155,9 @@ def bits_per_character(model: Any) -> float:
 @functools.cache
 def prose_baselines() -> list[tuple[str, float]]:
     """What counting reaches on the prose."""
-    V, train, rows = vocab_size(), prose("train"), [("every character alike", math.log2(vocab_size()))]
-    for n in (1, 2, 3, 5):
-        model = NGram(n=n, vocab_size=V, smoothing="kneser-ney").fit_counts(train)
-        rows.append((f"{n}-gram, Kneser-Ney", bits_per_character(model)))
-    return rows
+    V, train = vocab_size(), prose("train")
+    models = {n: NGram(n=n, vocab_size=V, smoothing="kneser-ney").fit_counts(train) for n in (1, 2, 3, 5)}
+    return [("every character alike", math.log2(V)), *((f"{n}-gram, Kneser-Ney", bits_per_character(model)) for n, model in models.items())]
 
 
 QUESTIONS = {

@@ -1,10 +1,8 @@
-"""A learner's model on the grader's side: each call of a method is sent to the `ModelServer`.
-
-It keeps the library's contract as far as the model behind it does, so `check_all` and the library itself can be used on it.
-"""
+"""A learner's model on the grader's side: each call of a method is sent to the `ModelServer`. `check_all` and the library can use it."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -29,12 +27,11 @@ class Proxy(AutoregressiveModel):
         facts = facts or check_facts(run("facts", number, None, length or 0))
         if length is None and facts["n"] and not facts["parents"]:
             facts = check_facts(run("facts", number, None, facts["n"]))
-        super().__init__(facts["n"], create_family(facts["family"], facts["of"]), check_order(facts["order"], facts["n"]))
+        super().__init__(facts["n"], create_family(facts["family"], facts["of"]), facts["order"])
         self.run, self.number, self.facts, self.length = run, number, facts, length
         self.register_buffer("pattern", torch.empty(0))              # its dtype is that of what is sent
 
     def ask(self, what: str, *args: Any) -> Any:
-        """The result of a method of the model behind it."""
         return self.run(what, self.number, None, *args)
 
     def __deepcopy__(self, memo: dict) -> Proxy:
@@ -81,14 +78,13 @@ class Proxy(AutoregressiveModel):
         """A distribution of the family with this batch shape, by its parameters."""
         reply = self.ask(what, *args)
         kind = reply.get("kind") if isinstance(reply, dict) else None
-        wanted = type(self.conditional(torch.zeros(1, *self.conditional.parameter_shape))).__name__
-        if kind != wanted:
-            raise model_error(f"{what} returns a distribution {kind}; expected {wanted}, that of {self.conditional}")
+        wanted = self.conditional(torch.zeros(1, *self.conditional.parameter_shape))
+        if kind != type(wanted).__name__:
+            raise model_error(f"{what} returns a distribution {kind}; expected {type(wanted).__name__}, that of {self.conditional}")
         parts = reply.get("parameters")
         if not isinstance(parts, list) or len(parts) != len(PARAMETERS[kind]):
             raise model_error(f"{what} returned no parameters of a distribution")
-        last = {"Bernoulli": (), "Categorical": (self.conditional.num_values,)}.get(kind)
-        last = (self.conditional.k,) if last is None else last
+        last = attrgetter(PARAMETERS[kind][0])(wanted).shape[1:]
         return kind, [check_tensor(part, (*shape, *last), what) for part in parts]
 
 
@@ -123,7 +119,7 @@ def distribution(kind: str, parts: list[Tensor]) -> Distribution:
 
 
 def check_tensor(value: Any, shape: tuple[int | None, ...], source: str) -> Tensor:
-    """The value, if it is a real tensor of this shape; it came from the learner."""
+    """The learner's value, if it is a real tensor of this shape."""
     if not isinstance(value, Tensor) or value.is_complex():
         raise model_error(f"{source} gives {type(value).__name__}; expected a tensor of shape {shape}")
     if tuple(value.shape) != tuple(shape):
@@ -139,6 +135,8 @@ def check_facts(facts: Any) -> dict[str, Any]:
     ints = [order or [], *parents] if isinstance(parents, list) and all(isinstance(row, list) for row in parents) else [[None]]
     if not (n is None or type(n) is int and 0 < n < 1000) or any(type(i) is not int for row in ints for i in row):
         raise model_error("its n, order or parents are not whole numbers")
+    if order is not None and sorted(order) != list(range(n or 0)):
+        raise model_error(f"its order is {str(order)[:80]}; expected a permutation of 0..{(n or 0) - 1}")
     return facts
 
 
@@ -150,13 +148,6 @@ def create_family(name: str, of: dict[str, Any]) -> families.Conditional:
         return getattr(families, name)(**of)
     except (TypeError, ValueError) as problem:
         raise model_error(f"its family cannot be made: {problem}") from None
-
-
-def check_order(order: list[int] | None, n: int | None) -> list[int] | None:
-    """The order, if it is one of n variables."""
-    if order is not None and sorted(order) != list(range(n or 0)):
-        raise model_error(f"its order is {str(order)[:80]}; expected a permutation of 0..{(n or 0) - 1}")
-    return order
 
 
 def draw_seed(generator: torch.Generator | None) -> int:

@@ -1,7 +1,5 @@
-"""How one tensor differs from another, in a sentence: what was observed, without an expected value.
-
-Each `find_...` looks for a relation that explains every entry: an order, a factor, a place.
-"""
+"""How one tensor differs from another, in a sentence: what was observed, without an expected value. Each `find_...` looks for a relation
+that explains every entry: an order, a factor, a place."""
 from __future__ import annotations
 
 import math
@@ -24,8 +22,7 @@ def describe_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) ->
         return describe_first_difference(torch.isclose(got, expected.to(got), rtol=rtol, atol=atol))
     a, b = got.double(), expected.double()
     if got.dtype == torch.bool or expected.dtype == torch.bool:
-        facts = chain(compare_booleans(a, b), find_order(a, b, equal), find_places(a == b))
-        return next(facts, "") or describe_first_difference(a == b)
+        return next(chain(compare_booleans(a, b), find_order(a, b, equal), find_places(a == b)), "") or describe_first_difference(a == b)
     close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
     if a.numel() == 1:
         return next(find_nonfinite(a, b), "") or describe_number(a.item(), b.item())
@@ -48,35 +45,26 @@ def compare_booleans(a: Tensor, b: Tensor) -> Iterator[str]:
 
 def describe_number(a: float, b: float) -> str:
     """Of two single numbers."""
-    near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
-    if a and b:
-        ratio = a / b
-        if near(ratio, 1 / math.log(2)):
-            return "Your value is in bits; it should be in nats."
-        if near(ratio, math.log(2)):
-            return "Your value is in nats; it should be in bits."
-        if near(ratio, -1):
-            return "Your value has the wrong sign."
     if a == 0:
         return "Your value is 0, and should not be."
-    inverses = {"the exponential of": math.log(a) if a > 0 else None, "the logarithm of": math.exp(a) if a < 300 else None,
-                "2 to the power of": math.log2(a) if a > 0 else None, "the square of": math.sqrt(a) if a >= 0 else None,
+    near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
+    ratio, side = a / b if b else 0.0, "large" if a > b else "small"
+    times, part = [round(value) if math.isfinite(value) else 0 for value in (ratio, b / a)]
+    inverses = {"the exponential of": math.log(a) if a > 0 else math.nan, "the logarithm of": math.exp(a) if a < 300 else math.nan,
+                "2 to the power of": math.log2(a) if a > 0 else math.nan, "the square of": math.sqrt(a) if a > 0 else math.nan,
                 "the root of": a * a, "1 divided by": 1 / a}
-    for name, value in inverses.items():
-        if value is not None and near(value, b):
-            return f"Your value is {name} the right one."
-    if b and near(ratio, round(ratio)) and 1 < abs(round(ratio)) <= 1000:
-        return f"Your value is {round(ratio)} times what it should be."
-    if near(b / a, round(b / a)) and 1 < abs(round(b / a)) <= 1000:
-        return f"Your value is 1 / {round(b / a)} of what it should be."
-    if near(a + b, 1) and 0 <= b <= 1:
-        return "Your value is 1 minus the right one."
-    if a * b < 0:
-        return f"Your value is {'negative' if a < 0 else 'positive'}; it should not be."
-    side = "large" if a > b else "small"
-    if b and abs(ratio - 1) < NEAR:
-        return f"Your value is near, and too {side} by {abs(ratio - 1):.2g} of it."
-    return f"Your value is too {side}."
+    cases = [
+        (near(ratio, 1 / math.log(2)), "Your value is in bits; it should be in nats."),
+        (near(ratio, math.log(2)), "Your value is in nats; it should be in bits."),
+        (near(ratio, -1), "Your value has the wrong sign."),
+        *((near(value, b), f"Your value is {name} the right one.") for name, value in inverses.items()),
+        (near(ratio, times) and 1 < abs(times) <= 1000, f"Your value is {times} times what it should be."),
+        (near(b / a, part) and 1 < abs(part) <= 1000, f"Your value is 1 / {part} of what it should be."),
+        (near(a + b, 1) and 0 <= b <= 1, "Your value is 1 minus the right one."),
+        (a * b < 0, f"Your value is {'negative' if a < 0 else 'positive'}; it should not be."),
+        (abs(ratio - 1) < NEAR, f"Your value is near, and too {side} by {abs(ratio - 1):.2g} of it."),
+        (True, f"Your value is too {side}.")]
+    return next(sentence for holds, sentence in cases if holds)
 
 
 def find_constant(a: Tensor, b: Tensor) -> Iterator[str]:
@@ -123,19 +111,12 @@ def find_factor(a: Tensor, b: Tensor, equal) -> Iterator[str]:
 
 def describe_factor(factor: float, a: Tensor) -> str:
     """A factor, with what it may be."""
-    near = partial(math.isclose, rel_tol=1e-4)
-    if near(factor, 1 / math.log(10)):
-        return "logarithms to base 10, not natural ones: 0.4343 times"
-    if near(factor, 1 / math.log(2)):
-        return "in bits, not in nats: 1.443 times"
-    if near(factor, math.log(2)):
-        return "in nats, not in bits: 0.6931 times"
+    known = [(1 / math.log(10), "logarithms to base 10, not natural ones: 0.4343 times"), (1 / math.log(2), "in bits, not in nats: 1.443 times"),
+             (math.log(2), "in nats, not in bits: 0.6931 times")]
     for axis, n in enumerate(a.shape):
-        if n > 1 and near(factor, n):
-            return f"{n} times, the size of axis {axis} (a sum in the place of a mean?),"
-        if n > 1 and near(factor, 1 / n):
-            return f"1 / {n} times, {n} being the size of axis {axis} (a mean in the place of a sum?),"
-    return f"{factor:.4g} times"
+        known += [(n, f"{n} times, the size of axis {axis} (a sum in the place of a mean?),"),
+                  (1 / n, f"1 / {n} times, {n} being the size of axis {axis} (a mean in the place of a sum?),")] * (n > 1)
+    return next((words for value, words in known if math.isclose(factor, value, rel_tol=1e-4)), f"{factor:.4g} times")
 
 
 def find_row_factors(a: Tensor, b: Tensor, equal) -> Iterator[str]:
@@ -158,11 +139,9 @@ def find_limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
         yield "Your values are cut off: those beyond a limit are set to it."
     if equal(a, b.round()):
         yield "Your values are rounded to whole numbers."
-    for outside, name, possible in ((a < 0, "negative; none should be", (b >= 0).all()),
-                                    (a > 1, "above 1; none should be", ((b >= 0) & (b <= 1)).all()),
-                                    (a > 0, "above 0; none should be", (b <= 0).all())):
-        if outside.any() and possible:
-            yield f"{int(outside.sum())} of {a.numel()} of your values are {name}."
+    for outside, name, possible in ((a < 0, "negative", b >= 0), (a > 1, "above 1", (b >= 0) & (b <= 1)), (a > 0, "above 0", b <= 0)):
+        if outside.any() and possible.all():
+            yield f"{int(outside.sum())} of {a.numel()} of your values are {name}; none should be."
 
 
 def find_epsilon(a: Tensor, b: Tensor, equal) -> Iterator[str]:
@@ -182,11 +161,9 @@ def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
         if is_inf.any() and not should.any():
             yield f"{describe_count(is_inf, words)}: look for {why}."
         extra, missing = int((is_inf & ~should).sum()), int((should & ~is_inf).sum())
-        parts = [f"of {int(should.sum())} entries that should be {words}, {missing} {'is' if missing == 1 else 'are'} "
-                 "not"] * bool(missing)
+        parts = [f"of {int(should.sum())} entries that should be {words}, {missing} {'is' if missing == 1 else 'are'} not"] * bool(missing)
         parts += [f"{extra} {'is' if extra == 1 else 'are'} {words} that should be finite"] * bool(extra)
-        if parts:
-            text = "; ".join(parts)
+        if text := "; ".join(parts):
             yield text[0].upper() + text[1:] + "."
 
 
@@ -197,10 +174,8 @@ def is_or_are(count: int) -> str:
 
 def describe_count(hit: Tensor, what: str) -> str:
     """ "3 of 12 entries are NaN", or where they are if they fill whole rows."""
-    if hit.numel() == 1:
-        return f"Your value is {what}"
     if hit.all():
-        return f"Every entry is {what}"
+        return f"{'Your value' if hit.numel() == 1 else 'Every entry'} is {what}"
     for axis in range(hit.ndim - 1):
         others = tuple(k for k in range(hit.ndim) if k != axis)
         if torch.equal(hit.any(dim=others), hit.all(dim=others)):
@@ -256,8 +231,7 @@ def describe_first_difference(right: Tensor, larger: Tensor | None = None) -> st
     """Where the first wrong entry is, and to which side it is wrong."""
     wrong = (~right).nonzero()
     if not len(wrong) or right.ndim == 0:
-        return "Your value is " + ("not the right one." if larger is None else
-                                   "too large." if bool(larger) else "too small.")
+        return f"Your value is {'not the right one' if larger is None else 'too large' if bool(larger) else 'too small'}."
     place = tuple(wrong[0].tolist())
     side = "" if larger is None else ", too large" if bool(larger[place]) else ", too small"
     count = f"{len(wrong)} of {right.numel()} entries are wrong"

@@ -5,17 +5,12 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 
+from course_lib.grading import diagnosis
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
 from course_lib.grading.counterexample import PATIENCE, describe_arguments, find_counterexample, format_case
-from course_lib.grading.diagnosis import (
-    describe_ignored_argument,
-    describe_nondeterminism,
-    explain_part,
-    find_misconceptions,
-)
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
@@ -27,34 +22,19 @@ WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
     "too_long": "{detail}, by the clock. If it trains, take fewer steps; else look for a loop that never ends. Where something else "
                 "keeps this machine busy, try again without it.",
-    "memory": "It asked for more memory than it may have. {detail}",
-    "error": "{detail}",
-    "missing": "{detail}",
-    "not_attempted": "",
-}
+    "memory": "It asked for more memory than it may have. {detail}", "error": "{detail}", "missing": "{detail}", "not_attempted": ""}
 
 
 # Report
 
 NO_INPUTS = ("not_attempted", "missing", "not_submitted", "no_notebook", "forbidden", "unreadable", "not_graded", "right")
-
 STATES = {
-    "not_attempted": "not attempted yet",
-    "missing": "no such function",
-    "not_submitted": "not submitted",
-    "no_notebook": "no notebook in the submission",
-    "error": "stopped with an error",
-    "timeout": "took too long",
-    "memory": "needed too much memory",
-    "wrong_shape": "wrong shape or type",
-    "wrong_value": "wrong value",
-    "wrong_gradient": "right values, wrong gradient",
-    "changed_arguments": "an argument is changed",
-    "forbidden": "uses a forbidden function",
-    "unreadable": "could not be read",
-    "not_graded": "not graded: the grader stopped",
-    "right": "right",
-}
+    "not_attempted": "not attempted yet", "missing": "no such function", "not_submitted": "not submitted",
+    "no_notebook": "no notebook in the submission", "error": "stopped with an error", "timeout": "took too long",
+    "memory": "needed too much memory", "wrong_shape": "wrong shape or type", "wrong_value": "wrong value",
+    "wrong_gradient": "right values, wrong gradient", "changed_arguments": "an argument is changed",
+    "forbidden": "uses a forbidden function", "unreadable": "could not be read",
+    "not_graded": "not graded: the grader stopped", "right": "right"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +89,8 @@ class Report:
         """The state, the points, and the outcome of each check."""
         lines = [f"{self.exercise}: {STATES[self.state]} ({self.earned} of {self.possible} points)"]
         if self.state != "not_attempted":            # a gate is listed only when it stops the answer
-            lines += [f"  {describe_outcome(check)}  {check.name}" for check in self.checks if check.possible or not check.passed]
+            outcomes = {True: "passed", False: "failed", None: "not reached"}
+            lines += [f"  {outcomes[check.passed]}  {check.name}" for check in self.checks if check.possible or not check.passed]
         return "\n".join(lines)
 
     @property
@@ -132,7 +113,7 @@ class Report:
         return "".join(f"<div>{part}</div>" for part in parts if part)
 
     def to_dict(self) -> dict:
-        """As plain data; `from_dict` gives the report back."""
+        """As plain data; `from_dict` is the inverse."""
         return asdict(self)
 
     @classmethod
@@ -141,48 +122,36 @@ class Report:
         return cls(**{**data, "checks": [CheckResult(**check) for check in data["checks"]]})
 
 
-def describe_outcome(check: CheckResult) -> str:
-    """A check's outcome in words."""
-    return {True: "passed", False: "failed", None: "not reached"}[check.passed]
-
-
 # Verdict
-
-class Timed:
-    """A call, and the seconds that the longest has taken."""
-
-    def __init__(self, call: Callable[..., Outcome]):
-        self.call, self.seconds = call, 0.0
-
-    def __call__(self, *args, **named) -> Outcome:
-        began = time.monotonic()
-        try:
-            return self.call(*args, **named)
-        finally:
-            self.seconds = max(self.seconds, time.monotonic() - began)
-
 
 def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:
     """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason. An answer that reaches a
     function which the exercise forbids earns nothing, whatever was right before."""
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     results: list[CheckResult] = []
-    call = Timed(call)
+    seconds = [0.0]                                      # of the calls
+
+    def timed(*args, **named) -> Outcome:
+        began = time.monotonic()
+        try:
+            return call(*args, **named)
+        finally:
+            seconds.append(time.monotonic() - began)
+
     for check in exercise.checks:
         began, generator = time.monotonic(), exercise.generator(seed, check.name)
         try:
             if isinstance(check, Property):
-                records, fault = [], check.test(exercise, call, generator)
+                records, fault = [], check.test(exercise, timed, generator)
             else:
-                records = check.records(exercise, call, generator)
+                records = check.records(exercise, timed, generator)
                 fault = next((fault for record in records if (fault := check.fault(record))), None)
         except Stop as stop:
             fault = fault_of_stop(exercise, stop)
             if fault.state == "forbidden":               # whatever was right before
                 return make_report(exercise, [], seed, fault)
             if fault.state == "not_attempted" and any(result.earned for result in results):
-                fault = Fault(f"This part is still to be written ({check.name}): what it calls raises NotImplementedError.",
-                              None, "error")
+                fault = Fault(f"This part is still to be written ({check.name}): what it calls raises NotImplementedError.", None, "error")
             results.append(CheckResult(check.name, False, 0, check.points, fault.message))
             return make_report(exercise, results, seed, fault, describe_stop(exercise, stop))
         shaped = fault is None or fault.state != "wrong_shape"
@@ -195,29 +164,23 @@ def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = N
         if fault:
             example = None
             if fault.state in ("wrong_value", "wrong_gradient") and records and time.monotonic() - began <= PATIENCE:
-                example = find_counterexample(exercise, check, call, seed, records)
+                example = find_counterexample(exercise, check, timed, seed, records)
             shown = show_failure(exercise, check, records, fault, example)
-            fault = name_misconception(exercise, check, records, fault, call, seed, example)
+            fault = name_misconception(exercise, check, records, fault, timed, seed, example)
             if exercise.kind == "train" and fault.state == "wrong_value" and not fault.misconception:
-                used = f" Your function used {call.seconds:.1f} of its {exercise.deadline:g} seconds."
-                fault = Fault(fault.message + used, None, fault.state)
+                used = f" Your function used {max(seconds):.1f} of its {exercise.deadline:g} seconds."
+                fault = replace(fault, message=fault.message + used)
             return make_report(exercise, results, seed, fault, shown)
     return make_report(exercise, results, seed, None)
-
-
-def forbidden_message(name: str) -> str:
-    """What the learner reads whose function reaches one that it may not use."""
-    if name.startswith("course_lib."):
-        return f"Your function uses {name}, but {denied_message(name)}."
-    return (f"Your function uses {name}, itself or through another function. The line above this exercise says that this one "
-            "is yours to write.")
 
 
 def fault_of_stop(exercise: Exercise, stop: Stop) -> Fault:
     """The fault of an answer whose call gave no value."""
     outcome = stop.outcome
     if outcome.kind == "forbidden":
-        return Fault(forbidden_message(outcome.detail), None, "forbidden")
+        rule = f"but {denied_message(outcome.detail)}." if outcome.detail.startswith("course_lib.") else \
+            "itself or through another function. The line above this exercise says that this one is yours to write."
+        return Fault(f"Your function uses {outcome.detail}, {rule}", None, "forbidden")
     if outcome.kind == "error" and outcome.detail.startswith(NOT_DATA):
         text = f"Your function returns {outcome.detail.removeprefix(NOT_DATA)}"
         if stop.inputs is not None:
@@ -249,31 +212,29 @@ def show_failure(exercise: Exercise, check, records, fault: Fault, example: Reco
 
 
 def name_misconception(exercise, check, records, fault: Fault, call, seed: int, example: Record | None) -> Fault:
-    """The fault with its misconception, and the misconception's sentence as the message, where one explains it. Otherwise the message
-    describes the example, if there is one."""
+    """The fault with the misconception that explains it, and its sentence as the message; else the message describes the example."""
     if isinstance(check, Property):
-        text = exercise.misconceptions.get(fault.misconception or "", fault.message)
-        return Fault(text, fault.misconception, fault.state)
+        return replace(fault, message=exercise.misconceptions.get(fault.misconception or "", fault.message))
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
-    part, names = "", find_misconceptions(exercise, check, records, call, seed)
-    if not names and isinstance(check, Compare) and fault.state == "wrong_value":
-        part, names = explain_part(exercise, check, records, call, seed)
+    of_values = isinstance(check, Compare) and fault.state == "wrong_value"
+    part, names = "", diagnosis.find_misconceptions(exercise, check, records, call, seed)
+    if not names and of_values:
+        part, names = diagnosis.explain_part(exercise, check, records, call, seed)
     text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
-    if not text and isinstance(check, Compare) and fault.state == "wrong_value":
+    if not text and of_values:
         wrong = example or next(record for record in records if check.fault(record))
         fault = check.fault(wrong)
-        text = describe_nondeterminism(call, check, wrong)
+        text = diagnosis.describe_nondeterminism(call, check, wrong)
         if not text and UNEXPLAINED.search(fault.message):
-            text = describe_ignored_argument(exercise, call, check, wrong, records)
+            text = diagnosis.describe_ignored_argument(exercise, call, check, wrong, records)
     return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
 
 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:
-    """The report, with the checks that were not reached marked so."""
+    """The report, with the checks that were not reached."""
     reached = {result.name for result in results}
-    results = results + [CheckResult(check.name, None, 0, check.points) for check in exercise.checks
-                         if check.name not in reached]
-    return Report(exercise.id, fault.state if fault else "right", sum([result.earned for result in results]),
-                  exercise.possible, fault.misconception if fault else None, fault.message if fault else "",
-                  results, seed, shown)
+    results = results + [CheckResult(check.name, None, 0, check.points) for check in exercise.checks if check.name not in reached]
+    fault = fault or Fault("", state="right")
+    return Report(exercise.id, fault.state, sum([result.earned for result in results]), exercise.possible, fault.misconception,
+                  fault.message, results, seed, shown)

@@ -32,6 +32,7 @@ def spoilt(place, value):
     (3.1, 2.0, "too large"), (6.0, 2.0, "3 times"), (2.0, 6.0, "1 / 3 of"), (-2.0, 2.0, "wrong sign"), (0.3, 0.7, "1 minus"),
     (torch.tensor(2.0 * math.log(2)), torch.tensor(2.0), "in nats; it should be in bits"), (math.exp(1.3), 1.3, "the exponential of"),
     (0.0, 2.0, "is 0"), (2.01, 2.0, "near, and too large by 0.005"), (float("nan"), 2.0, "Your value is NaN"),
+    (torch.tensor(1e300, dtype=torch.float64), torch.tensor(1e-9, dtype=torch.float64), "Your value is too large"),
     ([1, 2], [1, 2, 3], "misses 1 of the 3"), ([1, 2], [1, 3], "misses 1 of the 2 that it should hold and holds 1 that does not"),
     ([(0, 2), (0, 1)], [(0, 1), (0, 2)], "sort it"), ([(1, 0), (2, 0)], [(0, 1), (0, 2)], "the wrong way round"),
     ([2, 3], [1, 2], "off by one: positions count from 0"), ([1, 1, 2], [1, 2], "more than once"), ([], [3], "is empty; it should hold 1 entry"),

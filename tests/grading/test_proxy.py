@@ -167,7 +167,7 @@ def test_invalid_reply_stops_check(what, answer):
 def test_object_store_is_bounded():
     ask = ModelServer(FVSBN)
     numbers = [ask("make", {"n": 2}) for _ in range(CAPACITY + 3)]
-    assert numbers == list(range(CAPACITY + 3)) and len(ask.models.objects) == CAPACITY
+    assert numbers == list(range(CAPACITY + 3)) and len(ask.models) == CAPACITY
 
 
 def test_path_follows_order():

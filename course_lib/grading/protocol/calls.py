@@ -1,11 +1,9 @@
-"""A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none.
-
-`Local` calls in this process. It notices forbidden functions where they are reached, not by how they are spelled: torch reports
-each of its functions and methods to a `TorchFunctionMode`, also from inside `nn` modules and other libraries.
-"""
+"""A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none. Forbidden functions
+are noticed where they are reached: torch reports each call of one to a `TorchFunctionMode`, also from inside of other libraries."""
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import inspect
 import numbers
@@ -17,7 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -42,10 +40,8 @@ RETRY = 0.01                    # seconds until a deferred timeout is tried agai
 @dataclass
 class Outcome:
     """`value` and `gradients` (by argument number) for the kind "value"; `detail` says why for the other kinds: not_attempted,
-    missing, error, timeout, memory, no_gradient, and forbidden, where it is the function that was reached.
-
-    changed: the numbers of the arguments that were written to. where: the learner's line that it stopped at.
-    """
+    missing, error, timeout, memory, no_gradient, and forbidden, where it is the function that was reached. `changed` are the numbers of
+    the arguments that were written to, `where` is the learner's line that it stopped at."""
 
     kind: str
     value: Any = None
@@ -60,10 +56,8 @@ class NotData(TypeError):
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A copy of `value` as plain data: tensors are detached and without a subclass.
-
-    Functions and modules pass unchanged. Anything else raises `NotData`, with the type's name.
-    """
+    """A copy of `value` as plain data: tensors are detached and without a subclass, functions and modules pass unchanged. Anything else
+    raises `NotData`, with the type's name."""
     if depth > DEPTH:
         raise NotData(f"lists within lists, more than {DEPTH} deep")
     if type(value) is int and not -2**63 <= value < 2**63:
@@ -87,21 +81,11 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 def fresh(value: torch.Generator | random.Random) -> torch.Generator | random.Random:
     """A generator in the same state, so that numbers drawn from it are not taken from the original."""
-    if isinstance(value, torch.Generator):
-        return torch.Generator().set_state(value.get_state())
-    copy = random.Random()
-    copy.setstate(value.getstate())
-    return copy
-
-
-def copy_arguments(args: Sequence[Any]) -> list[Any]:
-    """Arguments that the caller may write to: data are copied, generators are in the same state."""
-    return [fresh(arg) if isinstance(arg, torch.Generator | random.Random) else plain(arg) for arg in args]
+    return torch.Generator().set_state(value.get_state()) if isinstance(value, torch.Generator) else copy.copy(value)
 
 
 def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
-    """Whether two plain values agree; NaN equals NaN. Numbers and scalar tensors are one kind of thing, and so are
-    lists and tuples."""
+    """Whether two plain values agree; NaN equals NaN. Numbers and scalar tensors are one kind of thing, and so are lists and tuples."""
     if type(one) is type(two):                           # equal to the last bit, as most are: cheaper than bounds
         if type(one) in (str, int, float) and one == two:
             return True
@@ -123,16 +107,20 @@ def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
     return bool(one == two)
 
 
-def changed_arguments(before: Sequence[Any], after: dict[int, Any]) -> tuple[int, ...]:
-    """The numbers of the arguments that a call wrote to; an argument of which nothing is known afterwards counts as changed.
+def first_difference(got: Any, right: Any, rtol: float, atol: float) -> Any:
+    """The first index or key at which two sequences of one length, or dicts with the same keys, differ; None if there is none."""
+    keys = right if isinstance(right, dict) else range(len(right))
+    return next((key for key in keys if not same(got[key], right[key], rtol, atol)), None)
 
-    The side that made the arguments compares them: what a learner's process says about them is only data."""
+
+def changed_arguments(before: Sequence[Any], after: dict[int, Any]) -> tuple[int, ...]:
+    """The numbers of the arguments that a call wrote to; one of which nothing is known afterwards counts. The side that made them compares."""
     return tuple([i for i, arg in enumerate(before) if isinstance(arg, WRITABLE)
                   and not (i in after and same(after[i], arg if type(arg) is Tensor else plain(arg)))])
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a real number, or a tensor without dimensions that holds one. A boolean is not."""
+    """Whether this is a real number, or a tensor without dimensions that holds one; a boolean is not."""
     if isinstance(value, Tensor):
         return value.ndim == 0 and value.dtype != torch.bool and not value.is_complex()
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -148,16 +136,14 @@ def describe(value: Any, counted: bool = True) -> str:
         return f"a {type(value).__name__} of {len(value)}" if value else f"an empty {type(value).__name__}"
     if isinstance(value, dict):
         return f"a dict of {len(value)} keys"
-    if callable(value):
-        return "a function or module"
-    return "None" if value is None else f"one {type(value).__name__}"
+    return "a function or module" if callable(value) else "None" if value is None else f"one {type(value).__name__}"
 
 
 # Calls
 
 class Local:
-    """Calls a function in this process: for learning, never for credit. A call is interrupted after `deadline` seconds where the
-    system can do that. If it reaches a function named in `forbid`, its outcome is "forbidden", whatever it returns."""
+    """Calls a function in this process. A call is interrupted after `deadline` seconds where the system can do that. If it reaches a
+    function named in `forbid`, its outcome is "forbidden", whatever it returns."""
 
     def __init__(self, fn: Callable, deadline: float = 10.0, forbid: Sequence[str] = ()):
         self.fn, self.deadline, self.forbid = fn, deadline, forbid
@@ -167,18 +153,14 @@ class Local:
         outcome, after = self.call_and_report_arguments(args, wrt, weight)
         return replace(outcome, changed=changed_arguments(args, after)) if outcome.kind == "value" else outcome
 
-    def call_and_report_arguments(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None
-                                  ) -> tuple[Outcome, dict[int, Any]]:
+    def call_and_report_arguments(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None) -> tuple[Outcome, dict]:
         """The outcome, and what each argument that can be written to holds after the call."""
-        if not self.forbid:
-            return self.run(args, wrt, weight)
         with watch_calls(self.forbid) as watch:          # around the timer, which ends before the watch does
             outcome, after = self.run(args, wrt, weight)
         return (Outcome("forbidden", detail=watch.reached), {}) if watch.reached else (outcome, after)
 
     def run(self, args: Sequence[Any], wrt: Sequence[int], weight: Tensor | None) -> tuple[Outcome, dict[int, Any]]:
-        """The same, with nothing forbidden."""
-        leaves = copy_arguments(args)
+        leaves = [fresh(arg) if isinstance(arg, torch.Generator | random.Random) else plain(arg) for arg in args]
         for i in wrt:
             leaves[i].requires_grad_()
         # A leaf that requires a gradient refuses to be written to; the function gets a copy that does not.
@@ -186,21 +168,20 @@ class Local:
         try:
             with time_limit(self.deadline):
                 value = self.fn(*inputs)
+                if wrt and not (isinstance(value, Tensor) and value.requires_grad):
+                    return Outcome("no_gradient", detail="the result does not carry a gradient"), {}
                 gradients = compute_gradients(value, [leaves[i] for i in wrt], weight) if wrt else []
                 result = plain(value)
-        except NoGradient as problem:
-            return Outcome("no_gradient", detail=str(problem)), {}
         except NotData as problem:
             return Outcome("error", detail=f"it returned {problem}"), {}
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
         except BaseException as problem:
-            if isinstance(problem, KeyboardInterrupt | GeneratorExit):
-                raise
             return outcome_of_error(problem, self.fn), {}
         after = {}
         for i, arg in enumerate(inputs):
-            if isinstance(arg, WRITABLE):
-                with contextlib.suppress(NotData):       # not among the data that were passed, so it counts as changed
-                    after[i] = plain(arg)
+            with contextlib.suppress(NotData):           # not among the data that were passed, so it counts as changed
+                after |= {i: plain(arg)} if isinstance(arg, WRITABLE) else {}
         return Outcome("value", result, dict(zip(wrt, gradients, strict=True))), after
 
 
@@ -208,19 +189,18 @@ class BrokenRule(ValueError):
     """A function that an exercise hands out was called in a way that the statement does not allow; the text says so to the learner."""
 
 
-class NoGradient(Exception):
-    """The result is not connected to an argument, so it has no gradient."""
-
-
-def compute_gradients(value: Any, wrt: Sequence[Tensor], weight: Tensor | None) -> list[Tensor]:
+def compute_gradients(value: Tensor, wrt: Sequence[Tensor], weight: Tensor | None) -> list[Tensor]:
     """The gradients of sum(weight * value) by each tensor in `wrt`; zeros where the value does not depend on it."""
-    if not isinstance(value, Tensor) or not value.requires_grad:
-        raise NoGradient("the result does not carry a gradient")
     if weight is None or weight.shape != value.shape:
         weight = torch.ones_like(value)
     # Of the sum: with grad_outputs, torch first imports its symbolic shapes, which takes half a second.
-    grads = torch.autograd.grad((weight.to(value) * value).sum(), list(wrt), allow_unused=True)
-    return [torch.zeros_like(leaf) if grad is None else grad.detach() for grad, leaf in zip(grads, wrt, strict=True)]
+    return differentiate((weight.to(value) * value).sum(), wrt)
+
+
+def differentiate(total: Tensor, leaves: Sequence[Tensor]) -> list[Tensor]:
+    """The gradients of a number by each of the leaves; zeros where it does not depend on one."""
+    grads = torch.autograd.grad(total, list(leaves), allow_unused=True) if total.requires_grad else [None] * len(leaves)
+    return [torch.zeros_like(leaf) if grad is None else grad.detach() for grad, leaf in zip(grads, leaves, strict=True)]
 
 
 def outcome_of_error(problem: BaseException, fn: Callable) -> Outcome:
@@ -262,10 +242,9 @@ def defer_timeout():
 
 def raise_timeout(seconds: float, *_) -> None:
     """The handler of the timer."""
-    if getattr(timer_state, "deferred", False):
-        signal.setitimer(signal.ITIMER_REAL, RETRY)
-        return
-    raise OutOfTime(f"no answer within {seconds:g} seconds")
+    if not getattr(timer_state, "deferred", False):
+        raise OutOfTime(f"no answer within {seconds:g} seconds")
+    signal.setitimer(signal.ITIMER_REAL, RETRY)
 
 
 @contextmanager
@@ -274,7 +253,6 @@ def time_limit(seconds: float):
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
-
     before, began = signal.signal(signal.SIGALRM, partial(raise_timeout, seconds)), time.monotonic()
     left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -292,22 +270,15 @@ NAME = re.compile(r"(\w+(?:\.\w+)*\.(\w+))(?:\((\w+)=\.\.\.\))?")
 
 
 class Watch(TorchFunctionMode):
-    """In its block, `reached` becomes the first of `names` that is called; "" if none is.
-
-    A name is that of a function ("F.layer_norm", "torch.logsumexp"), of one with an argument that is not false
-    ("F.cross_entropy(label_smoothing=...)"), or of a class of torch's ("torch.distributions.MixtureSameFamily").
-    Raises ValueError for a name that torch does not have.
-    """
+    """In its block, `reached` becomes the first of `names` that is called; "" if none is. A name is that of a function ("F.layer_norm",
+    "torch.logsumexp"), of one with an argument that is not false ("F.cross_entropy(label_smoothing=...)"), or of a class of torch's
+    ("torch.distributions.MixtureSameFamily"). Raises ValueError for a name that torch does not have."""
 
     def __init__(self, names: Sequence[str]):
         super().__init__()
-        self.reached, self.functions, self.classes = "", {}, {}
-        for name in names:
-            value = resolve(name)
-            if isinstance(value, type):
-                self.classes[value] = name
-            else:
-                self.functions[NAME.fullmatch(name)[2]] = name, NAME.fullmatch(name)[3]
+        self.reached = ""
+        self.classes = {resolve(name): name for name in names if isinstance(resolve(name), type)}
+        self.functions = {NAME.fullmatch(name)[2]: (name, NAME.fullmatch(name)[3]) for name in names if name not in self.classes.values()}
 
     def __torch_function__(self, function: Callable, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -317,7 +288,6 @@ class Watch(TorchFunctionMode):
         return function(*args, **kwargs)
 
     def note(self, name: str) -> None:
-        """Record a name that was reached, unless a function of an exercise itself called it."""
         if not self.reached and not called_by_exercise(sys._getframe(2)):
             self.reached = name
 
@@ -354,29 +324,20 @@ def called_by_exercise(frame: FrameType | None) -> bool:
 def watch_calls(names: Sequence[str]):
     """Watch the block for `names`; gives an object with `reached`. All is as before when it ends."""
     watch = Watch(names)
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         for cls, name in watch.classes.items():
-            stack.enter_context(watch_constructor(cls, partial(watch.note, name)))
+            stack.callback(setattr, cls, "__init__", cls.__init__)
+            cls.__init__ = note_calls(cls.__init__, partial(watch.note, name))
         if watch.functions:
             stack.enter_context(watch)
         yield watch
 
 
-@contextmanager
-def watch_constructor(cls: type, note: Callable[[], None]):
-    """In the block, call `note` whenever an object of this class, or of a subclass, is made."""
-    own, before = "__init__" in vars(cls), cls.__init__
-
-    @functools.wraps(before)
-    def init(self, *args, **kwargs):
+def note_calls(init: Callable, note: Callable[[], None]) -> Callable:
+    """The constructor `init`, which calls `note` first."""
+    @functools.wraps(init)
+    def noted(*args, **kwargs):
         note()
-        before(self, *args, **kwargs)
+        init(*args, **kwargs)
 
-    cls.__init__ = init
-    try:
-        yield
-    finally:
-        if own:
-            cls.__init__ = before
-        else:
-            del cls.__init__
+    return noted

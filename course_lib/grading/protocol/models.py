@@ -1,17 +1,16 @@
 """A learner's class behind one function, which is called with the name of a method and plain data, as the functions of exercises are.
 
-    serve("log_prob", config, weights, x)     of a new object, cls(**config)
+    serve("log_prob", config, weights, x)     of a new object, cls(**config), with these parameters: the same result each time
     serve("make", config, weights) -> 0       one that is stored, by number
     serve("predict", 0, None, state)          of that one; states have numbers too
 
-The first form gives the same result each time: the object is made anew, with these parameters.
-A distribution is sent as its parameters, in the order of `PARAMETERS`; a random generator as a seed.
-"""
+A distribution is sent as its parameters, in the order of `PARAMETERS`; a random generator as a seed."""
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Callable
+from itertools import count
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
+from course_lib.grading.protocol.calls import differentiate
 
 BASE = AutoregressiveModel.log_prob                     # which takes conditionals to return a distribution
 CAPACITY = 64                   # models, and states, that are stored; of more the oldest are dropped
@@ -38,8 +38,7 @@ class ModelServer:
 
     def __call__(self, what: str, config: dict[str, Any] | int, weights: dict[str, Tensor] | None = None, *args: Any) -> Any:
         model = self.models[config] if isinstance(config, int) else load_parameters(self.create(config), weights)
-        own = getattr(self, f"_{what}", None)
-        if own is not None:
+        if own := getattr(self, f"_{what}", None):
             return own(model, *args)
         if what == "log_prob" and isinstance(model, AutoregressiveModel) and type(model).log_prob is BASE:
             serialize_distribution(model.conditionals(*args), f"{type(model).__name__}.conditionals")
@@ -93,27 +92,18 @@ class ModelServer:
         """The gradient by x of the factors' parameters, weighted and summed."""
         x = x.detach().requires_grad_()
         parts = serialize_distribution(model.conditionals(x), f"{type(model).__name__}.conditionals")["parameters"]
-        total = sum((weight * part).sum() for weight, part in zip(weights, parts, strict=True))
-        if not isinstance(total, Tensor) or not total.requires_grad:
-            return torch.zeros_like(x)
-        [gradient] = torch.autograd.grad(total, [x], allow_unused=True)
-        return torch.zeros_like(x) if gradient is None else gradient
+        return differentiate(sum((weight * part).sum() for weight, part in zip(weights, parts, strict=True)), [x])[0]
 
     def _slopes(self, model: nn.Module, method: str, weight: Tensor, *args: Any) -> dict[str, Tensor]:
         """The gradients of sum(weight * method(*args)), by the model's parameters and by the arguments, "0" the first."""
-        args = [arg.detach().clone().requires_grad_() if isinstance(arg, Tensor) and arg.is_floating_point() else arg
-                for arg in args]
+        args = [arg.detach().clone().requires_grad_() if isinstance(arg, Tensor) and arg.is_floating_point() else arg for arg in args]
         value = getattr(model, method)(*args)
         leaves = dict(model.named_parameters()) | {str(i): arg for i, arg in enumerate(args)
                                                    if isinstance(arg, Tensor) and arg.requires_grad}
         if not isinstance(value, Tensor) or value.shape != weight.shape:
             raise TypeError(f"{type(model).__name__}.{method} returns {value if value is None else type(value).__name__}; "
                             f"expected a tensor of shape {tuple(weight.shape)}")
-        if not value.requires_grad:
-            return {name: torch.zeros_like(leaf) for name, leaf in leaves.items()}
-        grads = torch.autograd.grad((weight.to(value) * value).sum(), list(leaves.values()), allow_unused=True)
-        return {name: torch.zeros_like(leaf) if grad is None else grad
-                for (name, leaf), grad in zip(leaves.items(), grads, strict=True)}
+        return dict(zip(leaves, differentiate((weight.to(value) * value).sum(), list(leaves.values())), strict=True))
 
     # One variable at a time
 
@@ -152,22 +142,18 @@ class ModelServer:
         return model.sample(num, given, known, context, torch.Generator().manual_seed(seed), length)
 
 
-class ObjectStore:
+class ObjectStore(dict):
     """Objects by number; of more than CAPACITY the oldest are dropped."""
 
     def __init__(self):
-        self.objects, self.count = OrderedDict(), 0
+        self.numbers = count()
 
     def add(self, value: Any) -> int:
         """Store an object; returns its number."""
-        self.objects[self.count] = value
-        if len(self.objects) > CAPACITY:
-            self.objects.popitem(last=False)
-        self.count += 1
-        return self.count - 1
-
-    def __getitem__(self, number: int) -> Any:
-        return self.objects[number]
+        number = next(self.numbers)
+        self[number] = value
+        self.pop(number - CAPACITY, None)
+        return number
 
 
 def load_parameters(model: nn.Module, weights: dict[str, Tensor] | None) -> nn.Module:
@@ -180,14 +166,12 @@ def load_parameters(model: nn.Module, weights: dict[str, Tensor] | None) -> nn.M
     own = dict(model.named_parameters())
     for name in sorted({*weights, *own}):
         if name not in own:
-            raise AttributeError(f"{type(model).__name__} has no parameter {name}; its parameters are "
-                                 f"{', '.join(own) or 'none'}")
+            raise AttributeError(f"{type(model).__name__} has no parameter {name}; its parameters are {', '.join(own) or 'none'}")
         if name not in weights:
             raise AttributeError(f"{type(model).__name__} has a parameter {name}, which is not one of those asked for: "
                                  f"{', '.join(weights)}")
         if own[name].shape != weights[name].shape:
-            raise ValueError(f"the parameter {name} has shape {tuple(own[name].shape)}; expected "
-                             f"{tuple(weights[name].shape)}")
+            raise ValueError(f"the parameter {name} has shape {tuple(own[name].shape)}; expected {tuple(weights[name].shape)}")
         own[name].data.copy_(weights[name])
     return model
 
@@ -200,10 +184,4 @@ def serialize_distribution(distribution: Distribution, source: str) -> dict[str,
                         "self.conditional(raw)")
     if name not in PARAMETERS:
         raise TypeError(f"{source} returns a distribution {name}; expected that of its family, self.conditional(raw)")
-    parts = []
-    for path in PARAMETERS[name]:
-        part = distribution
-        for step in path.split("."):
-            part = getattr(part, step)
-        parts.append(part)
-    return {"kind": name, "parameters": parts}
+    return {"kind": name, "parameters": [attrgetter(path)(distribution) for path in PARAMETERS[name]]}

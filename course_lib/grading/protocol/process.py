@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 
 
 def prctl(option: int, value: int) -> None:
-    """Linux's prctl, for one option and value."""
-    import ctypes
+    """On Linux its prctl, for one option and value; elsewhere nothing."""
+    if sys.platform == "linux":
+        import ctypes
 
-    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def size_now() -> int:

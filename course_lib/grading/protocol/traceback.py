@@ -8,6 +8,7 @@ import linecache
 import re
 import sys
 import sysconfig
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,23 +22,22 @@ STANDARD = sysconfig.get_path("stdlib")
 
 
 def learner_line(problem: BaseException, fn: Callable) -> str:
-    """The learner's line that `problem` came from, with its number, function and cell, and the line of `fn` that called it if
-    that is another function; "" if no line of theirs took part. Never raises."""
-    try:
-        frames = learner_frames(problem, fn)
-        return describe_frames(frames)[:LONGEST] if frames else ""
-    except Exception:           # an object that lies about what it is, or no memory left to look
-        return ""
+    """The learner's line that `problem` came from, with its number, function and cell, and the line that called it if another function did;
+    "" if no line of theirs took part. Never raises."""
+    with contextlib.suppress(Exception):        # an object that lies about what it is, or no memory left to look
+        if frames := learner_frames(problem, fn):
+            return describe_frames(frames)[:LONGEST]
+    return ""
 
 
 def learner_frames(problem: BaseException, fn: Callable) -> list[tuple[CodeType, int]]:
     """The code and line number of each of the learner's frames, the innermost last."""
-    own_globals, frames, trace = globals_of(fn), [], problem.__traceback__
-    while trace is not None:
-        code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
-        if names is own_globals or names.get("__name__") == "__main__" or not is_library_file(code.co_filename):
-            frames.append((code, trace.tb_lineno))
-        trace = trace.tb_next
+    own_globals, frames = globals_of(fn), []
+    for frame, line in traceback.walk_tb(problem.__traceback__):
+        path = frame.f_code.co_filename
+        of_library = path.startswith(("<", PACKAGE, STANDARD)) or "site-packages" in path or "dist-packages" in path      # "<": generated
+        if frame.f_globals is own_globals or frame.f_globals.get("__name__") == "__main__" or not of_library:
+            frames.append((frame.f_code, line))
     return frames
 
 
@@ -45,19 +45,15 @@ def explain_not_implemented(problem: BaseException, fn: Callable) -> str:
     """Why an answer that raised NotImplementedError is not merely the function that was handed out; "" if it is. Never raises."""
     if type(problem).__name__ == "StdinNotImplementedError":
         return "The function input() cannot be answered here; use the arguments instead."
-    try:
-        innermost = problem.__traceback__
-        while innermost.tb_next is not None:
-            innermost = innermost.tb_next
+    with contextlib.suppress(Exception):        # an object that lies about what it is
         if 'is missing the required "forward" function' in str(problem):
-            methods = vars(type(innermost.tb_frame.f_locals["self"]))
+            *_, (innermost, _) = traceback.walk_tb(problem.__traceback__)
+            methods = vars(type(innermost.f_locals["self"]))
             near = difflib.get_close_matches("forward", methods, n=1, cutoff=0.7)
             return "Your class has no method forward" + (f"; it has {near[0]}." if near else ".")
         frames = learner_frames(problem, fn)
         if frames and frames[-1][0].co_name != "__init__" and has_code_above(*frames[-1]):        # whose first lines may be given
             return "`raise NotImplementedError` is still there, below your code. Delete that line."
-    except Exception:           # an object that lies about what it is
-        pass
     return ""
 
 
@@ -96,8 +92,7 @@ def describe_frame(frames: list[tuple[CodeType, int]], i: int) -> str:
 def enclosing_function(frames: list[tuple[CodeType, int]], i: int) -> CodeType:
     """The named function that frame i belongs to: its own, or the one whose lambda or comprehension it is."""
     code = frames[i][0]
-    return next((outer for outer, _ in reversed(frames[:i + 1])
-                 if has_name(outer) and outer.co_filename == code.co_filename), code)
+    return next((outer for outer, _ in reversed(frames[:i + 1]) if has_name(outer) and outer.co_filename == code.co_filename), code)
 
 
 def has_name(code: CodeType) -> bool:
@@ -114,11 +109,6 @@ def globals_of(fn: Any) -> dict | None:
         if isinstance(names := getattr(function, "__globals__", None), dict):
             return names
     return None
-
-
-def is_library_file(path: str) -> bool:
-    """Whether a file is Python's, an installed package's, this package's, or generated."""
-    return path.startswith(("<", PACKAGE, STANDARD)) or "site-packages" in path or "dist-packages" in path
 
 
 def cell_name(path: str) -> str:

@@ -1,9 +1,6 @@
-"""Messages of plain data between grader and worker: a JSON header and the raw bytes of the tensors, no pickle.
-
-A frame is two numbers (length of the header, number of tensors), the length of each tensor, the header, the tensors.
-Functions and modules stay where they are: their number is sent, and a call with that number comes back. Each end
-limits and validates what it accepts.
-"""
+"""Messages of plain data between grader and worker, without pickle. A frame is two numbers (length of the header, number of tensors), the
+length of each tensor, the header in JSON, the bytes of the tensors. Functions and modules stay where they are: their number is sent, and a
+call with that number comes back. Each end limits and validates what it accepts."""
 from __future__ import annotations
 
 import json
@@ -49,7 +46,7 @@ class Channel:
         self.sock = sock
 
     def send(self, header: dict, tensors: list[bytes], until: float | None = None) -> None:
-        """Send a header and tensors as one message. Raises TooLarge, and TooSlow after `until`."""
+        """Send one message. Raises TooLarge, and TooSlow after `until`."""
         data = json.dumps(header).encode()
         if len(data) > HEADER or len(tensors) > TENSORS or sum(map(len, tensors)) > BYTES:
             raise TooLarge("more data than a message may hold")
@@ -70,7 +67,6 @@ class Channel:
             return self.read_frame(until)
 
     def read_frame(self, until: float | None) -> tuple[dict, list[bytearray]]:
-        """The message that has begun to arrive."""
         size, count = struct.unpack("!II", self.read_exactly(8, until))
         if size > HEADER or count > TENSORS:
             raise Broken("a header that is too large")
@@ -86,7 +82,6 @@ class Channel:
         return header, [self.read_exactly(length, until) for length in lengths]
 
     def read_exactly(self, count: int, until: float | None) -> bytearray:
-        """The next `count` bytes. Raises Broken if the other side ends before."""
         data, at = bytearray(count), 0
         while at < count:
             at += self.read_some(lambda: self.sock.recv_into(memoryview(data)[at:]), until)
@@ -96,13 +91,14 @@ class Channel:
         """What `read` has from the socket. Raises Broken if that is nothing."""
         try:
             self.sock.settimeout(seconds_left(until))
-            if got := read():
-                return got
+            got = read()
         except TimeoutError:
             raise TooSlow from None
         except OSError as problem:
             raise Broken("the connection is closed") from problem
-        raise Broken("the connection is closed")
+        if not got:
+            raise Broken("the connection is closed")
+        return got
 
 
 def seconds_left(until: float | None) -> float | None:
@@ -127,16 +123,16 @@ class RemoteFunction:
 
 
 class Endpoint:
-    """One end of a conversation. `answers` maps the kinds of questions that the other end may ask to functions of
-    the data sent with them; "apply" calls one of this end's functions, by number. `generators`: whether the state of
-    one is accepted from the other end. The worker accepts it; the grader does not, since code below Python reads these states."""
+    """One end of a conversation. `answers` maps the kinds of questions that the other end may ask to functions of the data sent with them.
+    `run` makes the reply to a call of one of this end's functions. `generators`: whether the state of one is accepted; the grader accepts
+    none, since code below Python reads these states."""
 
     def __init__(self, channel: Channel, answers: dict[str, Callable[[Any], Any]] | None = None,
                  run: Callable[[Callable, list, dict], dict] | None = None, generators: bool = False):
-        self.channel, self.until, self.run = channel, None, run or run_function
+        self.channel, self.until, self.run, self.generators = channel, None, run or run_function, generators
         self.answers = {"apply": self.answer_apply, **(answers or {})}
         self.functions: list[Callable] = []
-        self.count, self.generators = 0, generators
+        self.count = 0
 
     def ask(self, kind: str, data: Any, until: float | None = None) -> Any:
         """The other end's answer. Its own questions are answered meanwhile."""
@@ -165,7 +161,6 @@ class Endpoint:
                 self.answer(header, tensors)
 
     def answer(self, header: dict, tensors: list[bytearray]) -> None:
-        """Answer one question of the other side's, with a value or an error."""
         kind, number = header["ask"], header.get("number")
         if not isinstance(kind, str) or kind not in self.answers or not isinstance(number, int):
             raise Broken("a question that may not be asked")
@@ -176,7 +171,6 @@ class Endpoint:
             self.put({"reply": number}, {"kind": "error", "detail": f"its answer cannot be sent: {problem}"[:500]})
 
     def put(self, header: dict, data: Any) -> None:
-        """Send data with this header."""
         tensors: list[bytes] = []
         header["data"] = self.pack(data, tensors)
         self.channel.send(header, tensors, self.until)
@@ -192,7 +186,6 @@ class Endpoint:
         return reply.get("value")
 
     def answer_apply(self, data: Any) -> dict:
-        """Call one of this end's functions for the other end, and return its result."""
         try:
             number, args, kwargs = data
             function = self.functions[natural_number(number)]
@@ -218,8 +211,7 @@ class Endpoint:
         if type(value) in (list, tuple):
             return {type(value).__name__: [self.pack(part, tensors, depth + 1) for part in value]}
         if type(value) is dict:
-            return {"dict": [[self.pack(key, tensors, depth + 1), self.pack(part, tensors, depth + 1)]
-                             for key, part in value.items()]}
+            return {"dict": [[self.pack(part, tensors, depth + 1) for part in item] for item in value.items()]}
         if isinstance(value, torch.Generator):
             return {"generator": self.pack(value.get_state(), tensors, depth + 1)}
         if isinstance(value, random.Random):
@@ -236,11 +228,7 @@ class Endpoint:
         """What `pack` packed. Raises Broken for anything else."""
         if depth > DEPTH:
             raise Broken("data that are nested too deeply")
-        if tree is None or type(tree) in (bool, float, str):
-            return tree
-        if type(tree) is int:
-            if not -2**63 <= tree < 2**63:
-                raise Broken("a number that is too large")
+        if tree is None or type(tree) in (bool, float, str) or type(tree) is int and -2**63 <= tree < 2**63:
             return tree
         if type(tree) is not dict or not tree:
             raise Broken("data of no known kind")
@@ -255,8 +243,7 @@ class Endpoint:
             if kind == "tuple":
                 return tuple(self.unpack(item, tensors, depth + 1) for item in part)
             if kind == "dict":
-                return {self.unpack(key, tensors, depth + 1): self.unpack(item, tensors, depth + 1)
-                        for key, item in part}
+                return {self.unpack(key, tensors, depth + 1): self.unpack(item, tensors, depth + 1) for key, item in part}
             if kind == "function":
                 return RemoteFunction(self, natural_number(part))
             if kind in ("generator", "random") and self.generators:

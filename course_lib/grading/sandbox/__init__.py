@@ -1,2 +1,1 @@
-"""Where the code of a submission runs, and how the grader calls it. Of the grader, the sandbox contains the folders `inside` and
-`protocol`, and no package above them imports anything."""
+"""Where the code of a submission runs, and how the grader calls it. The sandbox contains of the grader `inside` and `protocol`."""

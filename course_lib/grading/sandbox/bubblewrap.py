@@ -1,8 +1,5 @@
-"""The namespaces that a learner's code runs in, as a command of bubblewrap's.
-
-No network, no other process in sight, a read-only system of which only Python and its packages are there, 64 MB to
-write to, an empty environment. Of the course, what `protocol.allowlist` names.
-"""
+"""The namespaces that a learner's code runs in, as a command of bubblewrap's: no network, no other process in sight, a read-only system of
+which only Python and its packages are there, 64 MB to write to, an empty environment, and of the course what `protocol.allowlist` names."""
 from __future__ import annotations
 
 import functools
@@ -23,8 +20,7 @@ WORKER = "grading/sandbox/inside/worker.py"
 
 
 def environment(home: str) -> dict[str, str]:
-    """The environment of the worker, with nothing of the caller's. torch.compile returns the function that it is given: there is no compiler in the sandbox, and
-    what a function computes is the same."""
+    """The environment of the worker, with nothing of the caller's. torch.compile returns what it is given: the sandbox has no compiler."""
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1", **threads}
 
@@ -53,10 +49,7 @@ def within(path: str, root: str) -> bool:
 def roots() -> list[str]:
     """The folders that Python and its packages lie in."""
     folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
-    for name in ("torch", "numpy"):
-        spec = importlib.util.find_spec(name)
-        if spec and spec.origin:
-            folders.append(str(Path(spec.origin).resolve().parent.parent))
+    folders += [str(Path(importlib.util.find_spec(name).origin).resolve().parent.parent) for name in ("torch", "numpy")]
     folders = list(dict.fromkeys(str(Path(folder)) for folder in folders if folder not in ("/", "")))
     return [folder for folder in folders if not any(folder != other and within(folder, other) for other in folders)]
 
@@ -69,9 +62,8 @@ def bubblewrap() -> list[str]:
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
     for name, value in environment(SCRATCH).items():
         command += ["--setenv", name, value]
-    system = ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache",
-              "/etc/alternatives", "/etc/localtime"]
-    for path in system:
+    for path in ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives",
+                 "/etc/localtime"):
         if os.path.islink(path):
             command += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):

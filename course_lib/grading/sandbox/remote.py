@@ -1,9 +1,8 @@
-"""Call a learner's function in the worker: arguments are sent, an outcome comes back, whose parts are checked for type and size.
-
-The grader's own work on what comes back is bounded too.
-"""
+"""Call a learner's function in the worker: arguments are sent, an outcome comes back, whose parts are checked for type and size. The
+grader's own work on it is bounded too."""
 from __future__ import annotations
 
+import contextlib
 import math
 import signal
 import sys
@@ -11,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
@@ -30,32 +30,34 @@ NO_ANSWER = "It sent something that is no answer."
 KINDS = ("value", "not_attempted", "error", "timeout", "memory", "forbidden")
 
 
+@dataclass
 class Remote:
-    """One learner's function in the worker. `call` has the shape of `Local.call`.
+    """One learner's function in the worker, made of `statements`. `call` has the shape of `Local.call`.
 
-    statements: what the function is made of. forbid: names of functions that it may not reach. build: whether the name is
-    that of a class, which is then called through a `ModelServer`. left_out: text of statements that hang or crash -> (kind,
-    reason), known from before and added to. until: when the submission's time is up. After `open`, `problems` maps cells to what went
-    wrong in them.
+    left_out: text of statements that hang or crash -> (kind, reason), known from before and added to. until: when the submission's time
+    is up. build: whether the name is that of a class, which is then called through a `ModelServer`. problems: what went wrong, by cell.
     """
 
-    def __init__(self, worker: Worker, statements: Sequence[Statement], name: str, deadline: float, limits: Limits,
-                 left_out: dict[str, tuple[str, str]], until: float, forbid: Sequence[str] = (),
-                 build: bool = False):
-        self.worker, self.statements, self.name, self.deadline = worker, statements, name, deadline
-        self.limits, self.left_out, self.until, self.forbid = limits, left_out, until, forbid
-        self.build = build
-        self.problems: dict[int, str] = {}
-        self.kinds: dict[int, str] = {}
-        self.failed: Outcome | None = None
-        self.endpoint: Endpoint | None = None
-        self.socket = None
+    worker: Worker
+    statements: Sequence[Statement]
+    name: str
+    deadline: float
+    limits: Limits
+    left_out: dict[str, tuple[str, str]]
+    until: float
+    forbid: Sequence[str] = ()
+    build: bool = False
+    problems: dict[int, str] = field(default_factory=dict)
+    failed: Outcome | None = None
+    endpoint: Endpoint | None = None
+    socket: Any = None
 
     def open(self) -> None:
         """Run the statements in a fresh child. Where that gives no function, every call will say why."""
         for _ in range(ATTEMPTS):
             self.close()
-            self.socket = self.worker.start(self.limits, late_imports(self.statements))
+            late = any("optim" in statement.text or "compile" in statement.text for statement in self.statements)
+            self.socket = self.worker.start(self.limits, ["torch._dynamo"] * late)             # it takes seconds to import
             self.endpoint = GraderEnd(self)
             if self.define():
                 return
@@ -63,14 +65,13 @@ class Remote:
 
     def define(self) -> bool:
         """Run the statements one by one; False if one of them took the child with it."""
-        self.problems, self.kinds = {}, {}
+        self.problems = {}
         for statement in self.statements:
             kind, problem = self.left_out.get(statement.text, ("", None))
             if problem is None:
+                data = {"source": statement.text, "cell": statement.cell, "seconds": self.limits.statement}
                 try:
-                    problem = self.endpoint.ask(
-                        "define", {"source": statement.text, "cell": statement.cell, "seconds": self.limits.statement},
-                        self.give_up_at(self.limits.statement))
+                    problem = self.endpoint.ask("define", data, self.give_up_at(self.limits.statement))
                 except TooSlow:
                     self.left_out[statement.text] = "timeout", f"it did not end within {self.limits.statement:g} seconds"
                     return False
@@ -78,41 +79,42 @@ class Remote:
                     outcome = self.end_of_child()
                     self.left_out[statement.text] = outcome.kind, outcome.detail
                     return False
-                problem = problem[:DETAIL] if isinstance(problem, str) else None if problem is None else NO_ANSWER
-                kind = "timeout" if problem is not None and problem.startswith("it did not end") else "error"
-            if problem is not None:
-                self.problems.setdefault(statement.cell, problem)
-                if self.name in statement.binds:
-                    self.failed = Outcome(kind, detail=f"Cell {statement.cell}, which defines {self.name}, was left out: {problem}")
-        try:
-            exists = self.endpoint.ask("find", {"name": self.name, "seconds": self.deadline, "forbid": list(self.forbid),
-                                               "build": self.build}, self.give_up_at(1.0))
-        except (Broken, TooSlow):
-            exists = False
-        if exists is True:
+                if problem is None:
+                    continue
+                problem = problem[:DETAIL] if isinstance(problem, str) else NO_ANSWER
+                kind = "timeout" if problem.startswith("it did not end") else "error"
+            self.problems.setdefault(statement.cell, problem)
+            if self.name in statement.binds:
+                self.failed = Outcome(kind, detail=f"Cell {statement.cell}, which defines {self.name}, was left out: {problem}")
+        exists, data = False, {"name": self.name, "seconds": self.deadline, "forbid": list(self.forbid), "build": self.build}
+        with contextlib.suppress(Broken, TooSlow):
+            exists = self.endpoint.ask("find", data, self.give_up_at(1.0)) is True
+        if exists:
             self.failed = None
         elif self.failed is None:
             cell = max((statement.cell for statement in self.statements if self.name in statement.binds), default=0)
-            self.failed = Outcome("error", detail=f"After cell {cell} {self.name} is not a "
-                                                  f"{'class' if self.build else 'function'}: give what you try out another "
-                                                  "name")
+            self.failed = Outcome("error", detail=f"After cell {cell} {self.name} is not a {'class' if self.build else 'function'}: give "
+                                                  "what you try out another name")
         return True
 
     def call(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None) -> Outcome:
         """Call the learner's function; `wrt` and `weight` ask for a gradient too. Never raises for what the learner did."""
-        if self.failed is not None:
-            return self.failed
         try:
-            reply = self.endpoint.ask("call", {"args": list(args), "wrt": list(wrt), "weight": weight},
-                                      self.give_up_at(self.deadline))
-        except TooSlow:
-            self.failed = self.timeout()
+            return validate(self.ask("call", {"args": list(args), "wrt": list(wrt), "weight": weight}), args, wrt)
+        except Stop as stop:
             self.worker.end()
-            return self.failed
-        except Broken:
-            self.failed = self.end_of_child()
-            return self.failed
-        return validate(reply, args, wrt)
+            return stop.outcome
+
+    def ask(self, kind: str, data: Any) -> Any:
+        """The child's answer within the deadline. Raises Stop with what has `failed`, from the first time on."""
+        if self.failed is None:
+            try:
+                return self.endpoint.ask(kind, data, self.give_up_at(self.deadline))
+            except TooSlow:
+                self.failed = self.timeout()
+            except Broken:
+                self.failed = self.end_of_child()
+        raise Stop(self.failed)
 
     def give_up_at(self, seconds: float) -> float:
         """The time at which an answer that may take `seconds` is no longer waited for."""
@@ -130,8 +132,7 @@ class Remote:
         if status is None:
             return Outcome("error", detail="It sent something that is no answer, or cut the connection to the grader.")
         if status == -signal.SIGKILL:
-            return Outcome("error", detail=self.worker.stopped
-                           or "The system stopped it, as it does when memory runs out.")
+            return Outcome("error", detail=self.worker.stopped or "The system stopped it, as it does when memory runs out.")
         if status == -getattr(signal, "SIGXCPU", 0):
             return Outcome("timeout", detail="its processor time is used up")
         if status < 0:
@@ -153,11 +154,6 @@ class Remote:
         self.close()
 
 
-def late_imports(statements: Sequence[Statement]) -> list[str]:
-    """Modules that torch imports late, which takes seconds: the worker imports them once for all children."""
-    return ["torch._dynamo"] if any("optim" in statement.text or "compile" in statement.text for statement in statements) else []
-
-
 class GraderEnd(Endpoint):
     """The grader's end. A function that the learner returned can be called; if that fails, the check stops."""
 
@@ -166,8 +162,7 @@ class GraderEnd(Endpoint):
         self.remote, self.calls = remote, 0
 
     def run_function(self, function: Callable, args: list, kwargs: dict) -> dict:
-        """Call a function that the learner was given, with arguments of the learner's: within the deadline of the learner's own call,
-        and a limited number of times."""
+        """Call a function that the learner was given, within the deadline of the learner's own call, and a limited number of times."""
         self.calls += 1
         if self.calls > CALLS:
             return {"kind": "error", "detail": f"RuntimeError: more than {CALLS} calls of the functions that it was given"}
@@ -184,17 +179,7 @@ class GraderEnd(Endpoint):
         return reply
 
     def apply(self, number: int, args: tuple, kwargs: dict) -> Any:
-        if self.remote.failed is not None:
-            raise Stop(self.remote.failed)
-        try:
-            reply = self.ask("apply", [number, list(args), kwargs], self.remote.give_up_at(self.remote.deadline))
-        except TooSlow:
-            self.remote.failed = self.remote.timeout()
-            raise Stop(self.remote.failed) from None
-        except Broken:
-            self.remote.failed = self.remote.end_of_child()
-            raise Stop(self.remote.failed) from None
-        outcome = validate(reply, (), ())
+        outcome = validate(self.remote.ask("apply", [number, list(args), kwargs]), (), ())
         if outcome.kind != "value":
             raise Stop(outcome)
         return outcome.value
@@ -213,18 +198,15 @@ def validate(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
     if kind != "value":
         where = reply.get("where", "")
         return Outcome(kind, detail=detail, where=where[:DETAIL] if isinstance(where, str) else "")
-    gradients, after = reply.get("gradients"), reply.get("after")
-    gradients = gradients if isinstance(gradients, dict) else {}
-    after = after if isinstance(after, dict) else {}
-    return Outcome("value", reply.get("value"),
-                   {i: gradients[i] for i in wrt if isinstance(gradients.get(i), Tensor)},
+    gradients, after = (part if isinstance(part, dict) else {} for part in (reply.get("gradients"), reply.get("after")))
+    return Outcome("value", reply.get("value"), {i: gradients[i] for i in wrt if isinstance(gradients.get(i), Tensor)},
                    changed_arguments(args, after))
 
 
 def signal_name(number: int) -> str:
     """A signal by its name, in words where it has common ones."""
     known = {"SIGSEGV": "segmentation fault", "SIGABRT": "abort", "SIGBUS": "bus error", "SIGFPE": "arithmetic error"}
-    name = signal.Signals(number).name if number in {known.value for known in signal.Signals} else f"signal {number}"
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     return known.get(name, name)
 
 

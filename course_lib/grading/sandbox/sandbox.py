@@ -1,9 +1,6 @@
-"""Where a learner's code runs: in bubblewrap's namespaces if they can be had, else under the system's limits alone.
-
-The levels for marks are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where the worker sums up the memory of an
-answer. The last, "limits" (memory, processor, files, processes, time) on Linux and macOS, is for a learner's own machine. This file
-imports no torch, so that a worker can be started before that.
-"""
+"""Where a learner's code runs. The levels for marks are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where the
+worker sums up the memory of an answer; "limits" (memory, processor, files, processes, time) on Linux and macOS is for a learner's own
+machine. This file imports no torch, so that a worker can be started before that."""
 from __future__ import annotations
 
 import contextlib
@@ -19,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from course_lib.grading.protocol.process import prctl
 from course_lib.grading.sandbox.bubblewrap import SCRATCH, bubblewrap, control_group, environment, program, search_path
 from course_lib.grading.sandbox.inside.confine import CALLS
 from course_lib.grading.sandbox.inside.worker import SHARE
@@ -54,7 +52,7 @@ class NoSandbox(RuntimeError):
     """The worker could not be started, or not as isolated as was asked for."""
 
 
-class Worker:
+class Worker(contextlib.AbstractContextManager):
     """One worker and, at any time, one child of it. `level` is one of ISOLATED or "limits"; `why` says why it is "limits"."""
 
     def __init__(self, require: bool = False, level: str | None = None):
@@ -80,7 +78,7 @@ class Worker:
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
         self.ready = False
-        forbid_ptrace()
+        prctl(4, 0)                                      # PR_SET_DUMPABLE: no other process of this user's reads or writes this one's memory
         self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
@@ -92,11 +90,10 @@ class Worker:
             own_environment |= {name: os.environ[name] for name in SESSION if name in os.environ}     # --clearenv drops them inside
         plan = {"fd": other_end.fileno(), "path": search_path(isolated), "isolated": isolated}
         python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
-        error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
         with other_end:
             self.process = subprocess.Popen(
                 command + python, pass_fds=[other_end.fileno()], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=error, start_new_session=True, env=own_environment)
+                stderr=subprocess.DEVNULL, start_new_session=True, env=own_environment)
         self.lines = b""
 
     def wait_ready(self) -> None:
@@ -120,11 +117,10 @@ class Worker:
         """The worker's next line, or None if it has gone or is silent for too long."""
         until = time.monotonic() + seconds
         while b"\n" not in self.lines:
-            try:
+            data = b""
+            with contextlib.suppress(OSError):
                 self.control.settimeout(max(0.001, until - time.monotonic()))
                 data = self.control.recv(4096)
-            except OSError:
-                return None
             if not data:
                 return None
             self.lines += data
@@ -132,8 +128,7 @@ class Worker:
         return line.decode()
 
     def gone(self) -> bool:
-        """Whether the worker's process has ended. What bubblewrap held dies a moment after bubblewrap, and answers
-        until then: that there is an answer says nothing."""
+        """Whether the worker's process has ended; what bubblewrap held dies a moment later, and answers until then."""
         if self.process.returncode is None:              # a grader that was forked is not its parent, and may not wait
             with contextlib.suppress(OSError), open(f"/proc/{self.process.pid}/stat") as file:
                 return file.read().rpartition(") ")[2][0] in "ZX"
@@ -141,12 +136,10 @@ class Worker:
 
     def request(self, message: dict, fds: Sequence[int] = (), seconds: float = STARTUP) -> dict:
         """Ask the worker for something and return its answer. Raises NoSandbox if none comes in time."""
-        data = json.dumps(message).encode()
-        try:
-            socket.send_fds(self.control, [data], fds)
+        line = None
+        with contextlib.suppress(OSError):
+            socket.send_fds(self.control, [json.dumps(message).encode()], fds)
             line = self.line(seconds)
-        except OSError:
-            line = None
         if line is None:
             raise NoSandbox("the worker has gone")
         reply = json.loads(line)
@@ -157,8 +150,8 @@ class Worker:
     # Its child
 
     def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
-        """A fresh child, and the socket to it. `preload` names modules that the worker is to import first, once for
-        all its children. Raises NoSandbox if the worker has gone; the next start begins a new one."""
+        """The socket to a fresh child. `preload` names modules that the worker imports first, once for all its children. Raises NoSandbox if
+        the worker has gone; the next start begins a new one."""
         self.end()
         self.stopped = ""
         if self.ready and self.gone():
@@ -168,20 +161,19 @@ class Worker:
             self.launch()
         self.wait_ready()
         own_end, other_end = socket.socketpair()
-        with other_end:
-            try:
-                message = {"do": "start", "limits": asdict(limits), "preload": list(preload),
-                           "worker": self.process.pid}   # no other worker has this number while it lives
+        message = {"do": "start", "limits": asdict(limits), "preload": list(preload), "worker": self.process.pid}    # whose number is its own
+        try:
+            with other_end:
                 self.child = self.request(message, [other_end.fileno()])["pid"]
-            except NoSandbox:
-                own_end.close()
-                self.close()
-                raise
+        except NoSandbox:
+            own_end.close()
+            self.close()
+            raise
         return own_end
 
     def end(self, wait: float = 0.0) -> int | None:
-        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code,
-        minus a signal's number, or None if it had not."""
+        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code, minus a signal's
+        number, or None if it had not."""
         if self.child is None:
             return None
         child, self.child = self.child, None
@@ -219,19 +211,8 @@ class Worker:
         self.process = self.control = self.child = None
         self.ready = False
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *_):
         self.close()
-
-
-def forbid_ptrace() -> None:
-    """On Linux, no other process of this user's reads or writes this one's memory from now on: it grades."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)           # PR_SET_DUMPABLE; forked processes inherit it
 
 
 def detect_isolation() -> str:

@@ -25,8 +25,7 @@ def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
             hard = resource.getrlimit(getattr(resource, name))[1]
             most = value if hard == resource.RLIM_INFINITY else min(value, hard)         # a lower one is the grader's own
             resource.setrlimit(getattr(resource, name), (most, hard if 0 <= hard < value else value + (name == "RLIMIT_CPU")))
-    if sys.platform == "linux":
-        prctl(1, signal.SIGKILL)                         # PR_SET_PDEATHSIG
+    prctl(1, signal.SIGKILL)                             # PR_SET_PDEATHSIG
     folder = os.path.join(home, "run")
     os.mkdir(folder, 0o700)
     if os.getuid() == 0 and (isolated or open_to_all(os.__file__) and open_to_all(limits["torch"])):
@@ -62,8 +61,8 @@ CALLS = {                        # machine -> its number in filters, then those 
 
 
 def refuse_system_calls() -> None:
-    """No user namespaces, in which an answer would be root again, and none of the calls above. A filter of the kernel's, where the
-    machine is known. Raises OSError if the kernel has no filters."""
+    """A filter of the kernel's, where the machine is known: no user namespaces, in which an answer would be root again, and none of the
+    calls above. Raises OSError if the kernel has no filters."""
     import ctypes
     import errno
     import struct

@@ -1,9 +1,5 @@
-"""The worker: a program of its own, which holds a learner's definitions and nothing of the grader's.
-
-It imports torch once and then forks a child for each exercise, before any of the learner's code runs. A child talks
-to the grader over a socket of its own; the control socket stays with the parent, which runs no code of a learner's.
-Started by `sandbox`, with one argument: what to do, as JSON.
-"""
+"""The worker: a program of its own, started by `sandbox`, which imports torch once and forks a child for each exercise. A child holds a
+learner's definitions and talks to the grader over a socket of its own; the parent, which has the control socket, runs no learner's code."""
 from __future__ import annotations
 
 import contextlib
@@ -31,11 +27,10 @@ def main(plan: dict) -> None:
     sys.path[:] = plan["path"]
     from course_lib.grading.protocol.process import prctl
 
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")                           # where memory runs out, the kernel ends the sandbox first
-        prctl(4, 0)                                      # PR_SET_DUMPABLE: its children, of the same user where there
-                                                         # is no root, neither read nor write its memory
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")                               # where memory runs out, the kernel ends the sandbox first
+    prctl(4, 0)                                          # PR_SET_DUMPABLE: its children of the same user neither read nor write its memory
+    prctl(36, 1)                                         # PR_SET_CHILD_SUBREAPER: orphans come to us
     from course_lib.grading.protocol import allowlist
 
     allowlist.install()
@@ -65,10 +60,6 @@ class Parent:
         self.why = ""                                    # that it was killed for another reason than memory
         self.home = os.environ["HOME"]
         self.given = own_limits(), list(map(state_of, self.places()))
-        from course_lib.grading.protocol.process import prctl
-
-        if sys.platform == "linux":
-            prctl(36, 1)                                 # PR_SET_CHILD_SUBREAPER: orphans come to us
 
     def serve(self) -> None:
         """Do what the grader asks over the control socket, until it closes."""
@@ -95,8 +86,7 @@ class Parent:
         self.sweep(None)
 
     def watch(self) -> None:
-        """Kill everything of the child's if its processes together hold more than they may, or have made more files.
-        Each has a limit of its own; this is for many."""
+        """Kill everything of the child's if its processes together hold more memory than they may, or have made more files."""
         ours, held = own_memory(os.getpid()), 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
             held += max(0, own_memory(int(pid)) - ours)  # what it has from here is shared with us
@@ -107,8 +97,7 @@ class Parent:
                 os.kill(-1, signal.SIGKILL)              # of this sandbox; process 1 is not meant
 
     def start(self, fd: int, limits: dict, uid: int) -> int:
-        """Fork a child that answers over the socket `fd` under these limits, as root the user `uid`; returns its process
-        number. Raises RuntimeError if the child could not be confined."""
+        """Fork a child that answers over `fd`, as root the user `uid`; returns its number. Raises RuntimeError if it cannot be confined."""
         from course_lib.grading.sandbox.inside.confine import confine
 
         self.count += 1
@@ -125,9 +114,8 @@ class Parent:
             os.close(reading)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self.control.close()
-            limits["torch"] = sys.modules["torch"].__file__
             try:
-                confine(limits, uid, self.home, self.isolated)
+                confine(limits | {"torch": sys.modules["torch"].__file__}, uid, self.home, self.isolated)
             except (OSError, ValueError) as problem:
                 os.write(writing, str(problem).encode()[:1000])
                 return 0
@@ -138,14 +126,12 @@ class Parent:
             os._exit(0)
 
     def end(self, pid: int, wait: float) -> dict:
-        """Kill the child and whatever it started. Says how it had ended, given `wait` seconds to, and whether nothing
-        is left of it."""
+        """Kill the child and whatever it started. Says how it had ended, given `wait` seconds to, and whether nothing is left of it."""
         until = time.monotonic() + wait
-        while True:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended or time.monotonic() >= until:
-                break
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        while not ended and time.monotonic() < until:
             time.sleep(0.002)
+            ended, status = os.waitpid(pid, os.WNOHANG)
         gone = self.sweep(pid if not ended else None)
         clean = gone and self.wipe() and (own_limits(), list(map(state_of, self.places()))) == self.given
         return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": clean, "why": self.why}
@@ -269,7 +255,6 @@ def answer(connection: socket.socket) -> None:
             return f"it did not end within {data['seconds']:g} seconds"
         except BaseException as problem:
             return f"{type(problem).__name__}: {problem}"[:300]
-        return None
 
     def find(data):
         nonlocal local
@@ -283,8 +268,7 @@ def answer(connection: socket.socket) -> None:
 
     def call(data):
         outcome, after = local.call_and_report_arguments(data["args"], data["wrt"], data["weight"])
-        return {"kind": outcome.kind, "value": outcome.value, "detail": outcome.detail, "where": outcome.where,
-                "gradients": outcome.gradients, "after": after}
+        return vars(outcome) | {"after": after}
 
     def run(function, args, kwargs):
         outcome, _ = Local(partial(function, **kwargs), local.deadline, local.forbid).call_and_report_arguments(args)
