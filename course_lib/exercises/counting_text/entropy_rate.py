@@ -29,11 +29,11 @@ def transitions(text, V):
 @exercise.step
 def stationary(p, text):
     """The solution of pi p = pi whose entries sum to 1."""
-    V = len(p)
-    equations = torch.cat([p.T - torch.eye(V, dtype=p.dtype), torch.ones(1, V, dtype=p.dtype)])
-    right_side = torch.zeros(V + 1, 1, dtype=p.dtype)
+    equations = p.T - torch.eye(len(p), dtype=p.dtype)
+    equations[-1] = 1                                                # in the place of an equation that follows from the others
+    right_side = torch.zeros(len(p), dtype=p.dtype)
     right_side[-1] = 1
-    return torch.linalg.lstsq(equations, right_side).solution[:, 0]
+    return torch.linalg.solve(equations, right_side)
 
 
 @exercise.step
