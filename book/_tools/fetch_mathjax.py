@@ -1,4 +1,6 @@
-"""Bring MathJax into build/static, from its locked npm package: its parts in one file, its fonts, its TeX extensions.
+"""Bring MathJax and the faces of the text into build/static, from locked npm packages.
+
+Of MathJax: its parts in one file, its fonts, its TeX extensions. Of each face: the Latin characters, in the weights that the pages use.
 
 The file holds what the pages use: TeX in, HTML out, and MathML beside it for screen readers. Without the menu, which they
 switch off, it is two thirds of the ready-made component.
@@ -22,6 +24,9 @@ WHOLE = "course-tex-chtml.js"
 JOINED = ["startup.js", "core.js", "input/tex.js", "output/chtml.js", "output/chtml/fonts/tex.js", "a11y/assistive-mml.js"]
 HERE = '\nMathJax.loader.preLoad("core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml");\n'
 PARTS = ["input/tex/extensions", "output/chtml/fonts/woff-v2"]
+FONTS = ROOT / "build" / "static" / "vendor" / "fonts"
+FACES = {"source-serif-4": ["400-normal", "400-italic", "700-normal"], "source-sans-3": ["400-normal", "600-normal"],
+         "source-code-pro": ["400-normal", "600-normal"]}
 FILES = [ROOT / "book" / "_assets" / "vendor" / name for name in ("package.json", "package-lock.json", ".npmrc")]
 
 
@@ -55,7 +60,7 @@ def from_wheel(folder: Path) -> bool:
 
 
 def main() -> None:
-    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in FILES) + repr((JOINED, HERE, PARTS)).encode()).hexdigest()
+    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in FILES) + repr((JOINED, HERE, PARTS, FACES)).encode()).hexdigest()
     stamp = TARGET / "complete.txt"
     if stamp.exists() and stamp.read_text() == wanted:
         return
@@ -74,6 +79,12 @@ def main() -> None:
     texts = [(source / "es5" / part).read_text("utf-8") for part in JOINED]
     (TARGET / WHOLE).write_text(";\n".join(texts) + HERE, "utf-8", newline="\n")
     shutil.copy(source / "LICENSE", TARGET)
+    FONTS.mkdir(parents=True, exist_ok=True)
+    for face, cuts in FACES.items():
+        package = folder / "node_modules" / "@fontsource" / face
+        shutil.copy(package / "LICENSE", FONTS / f"{face}-LICENSE")
+        for cut in cuts:
+            shutil.copy(package / "files" / f"{face}-latin-{cut}.woff2", FONTS)
     stamp.write_text(wanted)
 
 
