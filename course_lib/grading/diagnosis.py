@@ -208,7 +208,7 @@ def describe_ignored_argument(exercise, call: Call, check: Check, record: Record
             ignored = not any(changes_result(record, change(i)) for i in (0, 1))
             if ignored and any(changes_reference(change(i)) for i in (0, 1)) and not changes_another(name):
                 before = "Result[0] is right. " if part == 1 else f"Result[0] to result[{part - 1}] are right. " if part else ""
-                return f"{before}Your result{'' if part is None else f'[{part}]'} does not depend on {name}."
+                return f"{before}Your result{'' if part is None else f'[{part}]'} does not change when {name} does; the right one does."
         except Exception:               # one of the two does not accept this change
             continue
     return None
@@ -220,7 +220,7 @@ def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]
     inputs = []                                          # name, kind, value, the arguments with another value
     for i, arg in enumerate(record.args):
         if isinstance(arg, dict):
-            inputs += [(key, ", a parameter of your class", value,
+            inputs += [(key, ", a parameter of your class,", value,
                         lambda value, i=i, key=key: replace_argument(record.args, i, record.args[i] | {key: value}))
                        for key, value in arg.items() if isinstance(value, Tensor)]
         else:

@@ -49,6 +49,9 @@ def test_mathjax_included(site):
     """Without it the book was built where no Node and no npm registry could be reached, and asks a public server."""
     assert (site / "_static/vendor/mathjax/course-tex-chtml.js").exists(), \
         "MathJax is not part of the site: install Node (with npm), or let pip reach its index, and run make book again"
+    sheet = (site / "_static/book.css").read_text("utf-8")
+    faces = re.findall(r'url\("(vendor/fonts/[^"]+)"\)', sheet)
+    assert len(faces) == 7 and all((site / "_static" / face).exists() for face in faces)
 
 
 def test_published_files(site):

@@ -35,9 +35,9 @@ def answer(x, W, c, double, power):
 
 
 @pytest.mark.parametrize("change, says", [
-    (lambda x, W, c, *rest: answer(x, W, 0 * c, *rest), "Your result does not depend on c."),
+    (lambda x, W, c, *rest: answer(x, W, 0 * c, *rest), "Your result does not change when c does; the right one does."),
     (lambda x, W, c, double, power: answer(x, W, c, double, 1.2), "Your values are 0.64 times"),
-    (lambda x, W, c, *rest: answer(x * torch.tensor([1, 1, 1, 0]), W, c, *rest), "Your result does not depend on x[:, 3]."),
+    (lambda x, W, c, *rest: answer(x * torch.tensor([1, 1, 1, 0]), W, c, *rest), "Your result does not change when x[:, 3] does; the right one does."),
     (lambda x, W, c, *rest: answer(x, W, c, *rest) + torch.randn(3, 4), "Two calls with the same arguments give different results"),
 ])
 def test_ignored_argument_is_named(change, says):
@@ -52,7 +52,7 @@ def test_ignored_argument_of_first_wrong_part():
     exercise.compare("values", lambda generator: [
         (torch.randn(n, generator=generator), torch.randn(6, n, generator=generator), scale) for n, scale in ((4, 0.7), (7, 1.2))])
     report = grade(exercise, Local(lambda q, k, s: (q.exp().sum(), (k @ q).tanh() + k.sum(1))).call, 0)
-    assert report.message == "Result[0] is right. Your result[1] does not depend on scale.", report
+    assert report.message == "Result[0] is right. Your result[1] does not change when scale does; the right one does.", report
 
 
 def test_argument_without_effect_on_one_row_is_not_ignored():
@@ -126,5 +126,5 @@ def test_ignored_parameter_is_named(left_out, says, monkeypatch):
     monkeypatch.setattr(EXERCISES["OwnMultiHeadAttention"], "forbid", ())
     found = evaluate("OwnMultiHeadAttention", type("Mine", (Attention,), {"left_out": left_out}), 0)
     assert found.state == "wrong_value"
-    said = f"Your result does not depend on {re.escape(says or '')}, a parameter of your class\\."
+    said = f"Your result does not change when {re.escape(says or '')}, a parameter of your class, does; the right one does\\."
     assert re.fullmatch(said, found.message) if says else "a parameter of your class" not in found.message, found.message
