@@ -61,7 +61,7 @@ def decay_without_rate(theta, rate, decay):
     return (1 - decay) * theta
 
 
-@exercise.misconception(means, "Your s is a running mean of the gradient. It is one of its square.")
+@exercise.misconception(means, "Your s is an exponential moving average of the gradient. It should be an exponential moving average of its square.")
 def not_squared(g, m, s, b1, b2):
     return b1 * m + (1 - b1) * g, b2 * s + (1 - b2) * g.abs()
 
@@ -102,6 +102,6 @@ def steps(generator):
 exercise.compare("theta, m and s", steps, points=4)
 exercise.unchanged(steps)
 exercise.hint("You do not know in which order to compute.",
-              "First m and s from (2.7), then the corrected means, then the step. The m and s that you return are not corrected.")
+              "First m and s from (2.7), then the bias correction, then the step. The m and s that you return are not corrected.")
 exercise.hint("Your theta differs from that of torch.optim.AdamW, while m and s agree.",
               "Check three things: both corrections use t, eps is added to the square root, and the factor 1 - rate decay applies to the old theta.")

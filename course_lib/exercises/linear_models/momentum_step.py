@@ -51,7 +51,7 @@ def negative_decay(theta, g, decay):
 
 
 @exercise.misconception(
-    velocity, "You multiply the gradient by 1 - mu. That is a running mean, as in Adam; momentum adds the whole gradient.")
+    velocity, "You multiply the gradient by 1 - mu. That is an exponential moving average, as in Adam; momentum adds the whole gradient.")
 def running_mean(v, slope, mu):
     return mu * v + (1 - mu) * slope
 

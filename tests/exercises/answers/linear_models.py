@@ -342,3 +342,35 @@ def _(X, y, decay):
 @wrong("ridge_solution: all columns penalized", called="all_penalized")
 def _(X, y, decay):
     return torch.linalg.solve(X.T @ X + len(X) * decay / 2 * torch.eye(X.shape[1]), X.T @ y)
+
+
+@right("stable_rates: singular values of X")
+def _(X):
+    squares = 2 / len(X) * torch.linalg.svdvals(X) ** 2
+    return torch.stack([2 / squares[0], 2 / (squares[0] + squares[-1]), squares[0] / squares[-1]])
+
+
+@right("stable_rates: the condition number of torch")
+def _(X):
+    H = 2 / len(X) * X.T @ X
+    high, kappa = torch.linalg.matrix_norm(H, 2), torch.linalg.cond(H)
+    return torch.stack([2 / high, 2 / (high + high / kappa), kappa])
+
+
+@wrong("stable_rates: the trace instead of the largest eigenvalue")
+def _(X):
+    H = 2 / len(X) * X.T @ X
+    values = torch.linalg.eigvalsh(H)
+    return torch.stack([2 / H.trace(), 2 / (values[0] + values[-1]), values[-1] / values[0]])
+
+
+@wrong("stable_rates: one over the largest eigenvalue", called="one_over")
+def _(X):
+    values = torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
+    return torch.stack([1 / values[-1], 2 / (values[0] + values[-1]), values[-1] / values[0]])
+
+
+@wrong("stable_rates: condition number of X", called="of_X")
+def _(X):
+    values = torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
+    return torch.stack([2 / values[-1], 2 / (values[0] + values[-1]), (values[-1] / values[0]).sqrt()])
