@@ -359,3 +359,43 @@ def _(t, g):
     alpha = torch.zeros_like(t)
     alpha[order] = torch.cat([s[:1], s.diff(), -s[-1:]])
     return torch.cat([g[order[:1]], alpha])
+
+
+@right("deep_initialization: leaky_relu, and the gain of torch")
+def _(x, noise, slope):
+    std = torch.nn.init.calculate_gain("leaky_relu", slope) / x.shape[1] ** 0.5
+    h, sizes = x, [std ** 2, x.square().mean().item()]
+    for W in noise:
+        h = F.leaky_relu(F.linear(h, std * W), slope)
+        sizes.append(h.square().mean().item())
+    return torch.tensor(sizes)
+
+
+@wrong("deep_initialization: the variance of ReLU for every slope", called="as_for_relu")
+def _(x, noise, slope):
+    std = torch.nn.init.calculate_gain("relu") / x.shape[1] ** 0.5
+    h, sizes = x, [std ** 2, x.square().mean().item()]
+    for W in noise:
+        h = F.leaky_relu(F.linear(h, std * W), slope)
+        sizes.append(h.square().mean().item())
+    return torch.tensor(sizes)
+
+
+@wrong("deep_initialization: the number of rows instead of the number of inputs")
+def _(x, noise, slope):
+    v = 2 / ((1 + slope ** 2) * len(x))
+    h, sizes = x, [x.square().mean()]
+    for W in noise:
+        h = F.leaky_relu(h @ W.T * v ** 0.5, slope)
+        sizes.append(h.square().mean())
+    return torch.stack([torch.tensor(v), *sizes])
+
+
+@wrong("deep_initialization: the weights are not transposed")
+def _(x, noise, slope):
+    v = 2 / ((1 + slope ** 2) * x.shape[1])
+    h, sizes = x, [x.square().mean()]
+    for W in noise:
+        h = F.leaky_relu(h @ W * v ** 0.5, slope)
+        sizes.append(h.square().mean())
+    return torch.stack([torch.tensor(v), *sizes])
