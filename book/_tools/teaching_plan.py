@@ -21,8 +21,8 @@ Thirteen weeks through the five decks, in the order of the chapters. Each week h
 you like: they stand in `course_lib/exercises/chapters.toml`, and `python book/_tools/generate.py` writes this page.
 
 The minutes of a **chapter** are computed from its page: one for {reading_time.WORDS_A_MINUTE} words and for {reading_time.LINES_A_MINUTE} \
-lines of code that the page shows, half a
-minute for each output or figure, {reading_time.A_QUESTION} for each question, and {reading_time.A_PROOF} for each proof or interactive figure. The minutes \
+lines of code that the page shows, {reading_time.AN_OUTPUT}
+for each output or figure, {reading_time.A_QUESTION} for each question, and {reading_time.A_PROOF} for each proof or interactive figure. The minutes \
 of **exercises** stand at their
 headings. **Before** lists the chapters that those of the week need. The [map](slide-map.md) leads from each slide to its sections.
 The [page on the grader](api/grading.md) works through one week of a class, and says what to change if marks depend on exercises whose solutions are public."""

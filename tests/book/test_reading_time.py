@@ -29,8 +29,8 @@ def test_amount(tmp_path):
 
 
 @pytest.mark.parametrize("amount, minutes", [
-    (reading_time.Amount(1300, 0, 0, 0, 0), 10), (reading_time.Amount(0, 60, 0, 0, 0), 10), (reading_time.Amount(0, 0, 4, 0, 0), 2),
-    (reading_time.Amount(0, 0, 0, 5, 0), 10), (reading_time.Amount(0, 0, 0, 0, 2), 10), (reading_time.Amount(2800, 140, 25, 6, 3), 84)])
+    (reading_time.Amount(1100, 0, 0, 0, 0), 10), (reading_time.Amount(0, 50, 0, 0, 0), 10), (reading_time.Amount(0, 0, 5, 0, 0), 3),
+    (reading_time.Amount(0, 0, 0, 4, 0), 10), (reading_time.Amount(0, 0, 0, 0, 2), 12), (reading_time.Amount(2800, 140, 25, 6, 3), 101)])
 def test_formula(amount, minutes):
     assert amount.minutes == minutes
 
