@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import os
 import re
 import subprocess
@@ -76,8 +77,10 @@ def head(app, pagename, templatename, context, doctree) -> None:
         if picture := re.search(r'src="[./]*(_images/[^"]+\.png)"', context.get("body") or ""):
             tags['property="og:image"'] = url + picture[1]
     lines = [f'<meta {name} content="{html.escape(text, quote=True)}" />' for name, text in tags.items() if text]
-    lines += [f'<link rel="preload" as="font" type="font/woff2" crossorigin href="{context["pathto"](f"_static/{face}", 1)}" />'
-              for face in FACES if (Path(app.srcdir) / "build" / "static" / face).exists()]
+    faces = [context["pathto"](f"_static/{face}", 1) for face in FACES if (Path(app.srcdir) / "build" / "static" / face).exists()]
+    if faces:                                                # a page that is opened from a disk may not preload
+        lines.append('<script>if (location.protocol !== "file:") for (const href of ' + json.dumps(faces) + ') document.head.append(Object.assign('
+                     'document.createElement("link"), { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "anonymous", href }));</script>')
     context["metatags"] = context.get("metatags", "") + "\n".join(lines) + "\n" * bool(lines)
 
 

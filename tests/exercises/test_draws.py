@@ -15,6 +15,7 @@ SQUARE = {("conditional_table", 0), ("dropped_parent_cost", 0), ("ordered_tables
           *(("cross_attention", k) for k in (2, 3, 4)), *(("cached_step", k) for k in (2, 3, 4)),
           ("rnn_forward", 3), ("through_time", 1),                   # from a state to the next
           ("glove_loss", 0),                                         # words near words
+          ("deep_initialization", 1),                                # layers of one width
           *(("find_scores", k) for k in (1, 2, 3)),                  # so that a transposed one fits
           ("MendedAttention", 4), ("MendedAttention", 6),            # masks (T, T): each query to each key
           ("OwnRotaryAttention", 5), ("OwnRotaryAttention", 7),

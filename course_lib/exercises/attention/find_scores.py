@@ -61,13 +61,6 @@ def same_vector(H):
 
 
 @exercise.misconception(
-    queries_and_keys,
-    "You test the functions with one query and one key. A function can be right there and confuse the queries when there are several.")
-def one_pair(H):
-    return [each[:1] for each in queries_and_keys.original(H)]
-
-
-@exercise.misconception(
     four_scores,
     "You take q . W^T k for the bilinear score: the one that has it is named bilinear, and the sound one is not. For rows q and k "
     "the score q . W k is q @ W @ k.T.")
@@ -118,12 +111,10 @@ KINDS = {
     "no tanh": lambda q, k, W, Wa, Ua, v: ((q @ Wa.T)[:, None] + (k @ Ua.T)[None]) @ v,
     "tanh apart": lambda q, k, W, Wa, Ua, v: (torch.tanh(q @ Wa.T)[:, None] + torch.tanh(k @ Ua.T)[None]) @ v,
     "a gain": lambda q, k, W, Wa, Ua, v: 1.01 * (q @ k.T),
-    "reversed": lambda q, k, W, Wa, Ua, v: q.flip(0) @ k.T,
 }
 FORMULAS = {"dot": "q . k", "scaled": "q . k / sqrt(H)", "bilinear": "q . W k", "additive": "v . tanh(Wa q + Ua k)",
             "scaled by H": "q . k / H", "transposed": "q . W.T k", "roles exchanged": "v . tanh(Ua q + Wa k)",
-            "no tanh": "v . (Wa q + Ua k)", "tanh apart": "v . (tanh(Wa q) + tanh(Ua k))", "a gain": "1.01 q . k",
-            "reversed": "q . k with the queries in reverse order"}
+            "no tanh": "v . (Wa q + Ua k)", "tanh apart": "v . (tanh(Wa q) + tanh(Ua k))", "a gain": "1.01 q . k"}
 
 
 def function_of(kind: str, *weights):
@@ -136,7 +127,7 @@ def function_of(kind: str, *weights):
 
 def cases(generator):
     arguments = []
-    for faulty in (("transposed", "a gain", "no tanh"), ("roles exchanged", "tanh apart", "scaled by H"), ("no tanh", "reversed", "a gain")):
+    for faulty in (("transposed", "a gain", "no tanh"), ("roles exchanged", "tanh apart", "scaled by H"), ("no tanh", "transposed", "a gain")):
         H = integer(generator, 4, 7)
         W, Wa, Ua = (normal(generator, H, H) for _ in range(3))
         v = 2 * normal(generator, H)

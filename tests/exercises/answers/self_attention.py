@@ -12,7 +12,7 @@ from tests.exercises.answers import plain as library
 from tests.exercises.answers.register import right, wrong
 
 
-@right("attention: exponentials and a sum, masked by a product")
+@wrong("attention: exponentials and a sum, masked by a product, with the maximum over masked keys too")
 def _(q, k, v, mask=None):
     scores = torch.einsum("...nd,...md->...nm", q, k) / q.shape[-1] ** 0.5
     e = torch.exp(scores - scores.detach().amax(-1, keepdim=True))
