@@ -138,7 +138,7 @@ function render({ model, el }) {
       strip = { of: [n, parts], nodes, stop: oneStop([nodes]) };
     }
     strip.weights = weights;
-    const i = Math.min(s.place[0], said.length - 1), row = weights[i], most = largest(row);
+    const i = Math.max(0, Math.min(s.place[0], said.length - 1)), row = weights[i], most = largest(row);
     const percent = v => `${Math.round(100 * v)}\u00a0%`;
     strip.nodes.forEach((node, t) => node.setAttribute("aria-pressed", String(t === i)));
     if (strip.nodes.length && !chosen.contains(document.activeElement)) strip.stop(strip.nodes[i]);
@@ -153,7 +153,7 @@ function render({ model, el }) {
     only.checked = !gone;
     named.textContent = `cross-attention head ${n + 1} is on`;
     attended.classList.toggle("cl-tr-gone", gone);
-    plainly.textContent = `Before the network writes “${said[i]}”, head ${n + 1} attends to the English words with these weights; `
+    plainly.textContent = `Before the network writes “${said[i] ?? "the end"}”, head ${n + 1} attends to the English words with these weights; `
       + `“${source[most]}” has the largest, ${percent(row[most])}. It passes on the average of the words’ vectors, weighted so. `
       + (gone ? `The head is off, so its average is not used; with it the network writes “${without}”.`
         : `Without this head the network writes “${without}”.`);
