@@ -134,7 +134,7 @@ class Categorical(Conditional):
         return _integers(x, name, self.num_values, "a categorical variable")
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
-        return _draw_index(distribution.probs, u[..., 0])
+        return _draw_index(distribution.logits.exp(), u[..., 0])     # the logits are normalized
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
         # one-hot: values have no order
@@ -322,7 +322,7 @@ def _spread_over(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 def _draw_index(probs: Tensor, u: Tensor) -> Tensor:
     """Inverse CDF over the last axis. An index of probability zero is never returned."""
-    cdf = _finite(probs).double().cumsum(-1)                         # (..., k)
+    cdf = _finite(probs).cumsum(-1, dtype=torch.float64)             # (..., k)
     return (u[..., None] * cdf[..., -1:] >= cdf[..., :-1]).sum(-1)
 
 
