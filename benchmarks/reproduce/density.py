@@ -34,12 +34,6 @@ def made_in_order(n: int, hidden: Sequence[int], order: int) -> MADE:
     return MADE(n, hidden, order=drawn, seed=order)
 
 
-def shared_masks(n: int, hidden: Sequence[int], masks: int) -> Mixture:
-    """One set of weights under several masks, each with an order of its own: one component a batch is trained."""
-    made = MADE(n, hidden)
-    return Mixture([made.remasked(seed) for seed in range(masks)])
-
-
 class Gaussian(nn.Module):
     """One Gaussian with full covariance, by its moments: what checks the folds and the scaling."""
 
@@ -132,19 +126,6 @@ RUNS: dict[str, Run] = {run.name: run for run in (
     Run("made-binarized-mnist-8000", "binarized_mnist", (
         Row("MADE, one hidden layer of 8000", MADE, from_the_data, {"n": 784, "hidden": [8000]},
             {**LARGE, "epochs": 24, "weight_decay": 0.1}),
-    )),
-    Run("made-binarized-mnist-masks", "binarized_mnist", (
-        Row("MADE, two hidden layers of 500, one mask", MADE, recipes.by_gradient, {"n": 784, "hidden": [500, 500]},
-            {**LARGE, "epochs": 20}),
-        Row("MADE, two hidden layers of 500, 32 masks", shared_masks, recipes.by_gradient,
-            {"n": 784, "hidden": [500, 500], "masks": 32}, {**LARGE, "epochs": 20}),
-    ), note="Small, for a processor: a sixteenth of the units and a tenth of the epochs of "
-            "`made-binarized-mnist-32-masks`, which is at the size of the paper and asks for a GPU. At this size and after as "
-            "many epochs, sharing the weights among 32 masks costs more than the mixture gives."),
-    Run("made-binarized-mnist-32-masks", "binarized_mnist", (
-        Row("MADE, two hidden layers of 8000, 32 masks", shared_masks, recipes.by_gradient,
-            {"n": 784, "hidden": [8000, 8000], "masks": 32},
-            {**LARGE, "epochs": 200, "lr": 0.0005, "patience": 40}),
     )),
     Run("rnade-red-wine", "red_wine", (
         Row("one Gaussian", Gaussian, by_moments, {"n": 11}, measure=nats_over_folds),

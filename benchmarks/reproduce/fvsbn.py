@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import torch
-
 from benchmarks.reproduce import density, recipes, text
 from benchmarks.reproduce.run import Row, Run, over
 from course_lib.counting import NGram
-from course_lib.density import FVSBN, Mixture, Tabular
+from course_lib.density import FVSBN, Tabular
 
 
 def markov_chain(n: int, m: int) -> Tabular:
     """Each variable given the m before it, by a table."""
     return Tabular(n, [list(range(max(0, i - m), i)) for i in range(n)])
-
-
-def fvsbn_in_order(n: int, order: int) -> FVSBN:
-    """Order 0 is that of the columns; any other number is the seed of a random permutation."""
-    return FVSBN(n, torch.randperm(n, generator=torch.Generator().manual_seed(order)) if order else None)
 
 
 ALPHAS = over("alpha", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0))
@@ -36,12 +29,6 @@ RUNS: dict[str, Run] = {run.name: run for run in (
     Run("fvsbn-digits", "digits", (
         Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 64}, SMALL, density.DECAYS, weights="fvsbn-digits"),
     ), options=density.DIGITS),
-    Run("fvsbn-digits-orders", "digits", (
-        *(Row(f"FVSBN, order {k}", fvsbn_in_order, recipes.by_gradient, {"n": 64, "order": k}, SMALL, density.DECAYS)
-          for k in range(8)),
-        Row("mixture of the eight", Mixture, recipes.by_mixing,
-            settings={"of": [f"FVSBN, order {k}" for k in range(8)]}),
-    ), options=density.DIGITS, note="Order 0 is row by row, the others are random."),
     Run("fvsbn-binarized-mnist", "binarized_mnist", (
         Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 784},
             {"epochs": 60, "batch_size": 100, "lr": 0.005, "schedule": "cosine", "weight_decay": 0.04}, weights="fvsbn-binarized-mnist"),

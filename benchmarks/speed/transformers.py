@@ -17,7 +17,6 @@ from course_lib.transformer import _fused_attention
 from course_lib.transformer.bert import BERT, PretrainingBatch
 from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.positions import SinusoidalPositions
-from course_lib.transformer.rotary_gpt import RotaryGPT
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 PAD, BOS, EOS = 0, 1, 2
@@ -52,13 +51,13 @@ def numbers(low: int, high: int, *shape: int) -> torch.Tensor:
 # --- GPT -------------------------------------------------------------------------------------------------------------
 
 
-def gpts() -> tuple[nn.Module, GPT]:
-    """Six layers, six heads, width 192, context 128, vocabulary 65: theirs and ours."""
+def gpts(layers: int = 6, heads: int = 6, width: int = 192, window: int = 128, vocabulary: int = 65) -> tuple[nn.Module, GPT]:
+    """Theirs and ours, with the same weights."""
     torch.manual_seed(0)
     hf = peer("transformers")
     theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
-        vocab_size=65, n_positions=128, n_embd=192, n_layer=6, n_head=6, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-        bos_token_id=0, eos_token_id=64, attn_implementation="sdpa"))
+        vocab_size=vocabulary, n_positions=window, n_embd=width, n_layer=layers, n_head=heads, resid_pdrop=0.0, embd_pdrop=0.0,
+        attn_pdrop=0.0, bos_token_id=0, eos_token_id=vocabulary - 1, attn_implementation="sdpa"))
     return theirs, as_ours(GPT, theirs)
 
 
@@ -94,12 +93,8 @@ def gpt_greedy(batch: int) -> Callable[[], Comparison]:
 
 def gpt_padding() -> Comparison:
     """Two layers, four heads, width 128: long texts of unequal length, with and without a mask of all pairs."""
-    torch.manual_seed(0)
-    hf = peer("transformers")
-    theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
-        vocab_size=65, n_positions=2048, n_embd=128, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=64,
-        attn_implementation="sdpa")).eval()
-    ours, tokens = as_ours(GPT, theirs).eval(), numbers(0, 65, 4, 2048)
+    theirs, ours = (model.eval() for model in gpts(layers=2, heads=4, width=128, window=2048))
+    tokens = numbers(0, 65, 4, 2048)
     real = torch.arange(2048) < torch.tensor([2048, 1800, 1400, 1024])[:, None]
 
     def of_all_pairs() -> torch.Tensor:
@@ -143,46 +138,30 @@ def gpt_cache() -> Comparison:
         calls, fast="course_lib", slow="recomputed")
 
 
-def gpt_rolling() -> Comparison:
-    """Six layers, six heads, width 192, window 128: 64 tokens after a full window, reading it anew or dropping the oldest."""
-    torch.manual_seed(0)
-    sizes = {"vocab_size": 65, "window": 128, "layers": 6, "heads": 6, "d_model": 192}
-    anew, rolling = RotaryGPT(sizes).eval(), RotaryGPT({**sizes, "rolling": True}).eval()
-    rolling.load_state_dict(anew.state_dict())
-    full, half = numbers(0, 65, 1, 128), numbers(0, 65, 1, 64)
-    calls = {"course_lib": lambda: greedy(rolling, 64, context=full).tokens,
-             "course_lib, the window anew for each": lambda: greedy(anew, 64, context=full).tokens,
-             "course_lib, within the window": lambda: greedy(anew, 64, context=half).tokens}
-    if not torch.equal(calls["course_lib, within the window"](), greedy(rolling, 64, context=half).tokens):
-        raise AssertionError("within the window the two write different tokens: there is nothing to compare")
-    return Comparison(
-        "GPT with rotary positions, 6 layers, width 192: 64 tokens past the window",
-        "Greedy, batch 1, after 128 tokens, which fill the window; the last contender writes after 64. What rolls is "
-        "sliding-window attention: with more than one layer not the same probabilities as reading the last 128 tokens anew.",
-        calls, fast="course_lib", slow="course_lib, the window anew for each")
-
-
 # --- BERT ------------------------------------------------------------------------------------------------------------
 
 
-def bert_step() -> Comparison:
-    """Four layers, four heads, width 128, 128 tokens, batch 16, vocabulary 8000."""
+def bert_losses(layers: int = 4, heads: int = 4, width: int = 128, length: int = 128, rows: int = 16, vocabulary: int = 8000,
+                device: str | torch.device = "cpu") -> dict[str, tuple[nn.Module, Callable[[], torch.Tensor]]]:
+    """Ours and theirs, with the same weights: the model, and both losses on the same rows."""
     torch.manual_seed(0)
     hf = peer("transformers")
     theirs = hf.BertForPreTraining(hf.BertConfig(
-        vocab_size=8000, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=512,
-        max_position_embeddings=128, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
-    ours = as_ours(BERT, theirs)
-    tokens, kinds = numbers(5, 8000, 16, 128), numbers(0, 2, 16, 128)
-    mask, chosen = torch.ones_like(tokens, dtype=torch.bool), numbers(0, 100, 16, 128) < 15
-    follows = numbers(0, 2, 16).bool()
+        vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=4 * width,
+        max_position_embeddings=length, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    ours, theirs = as_ours(BERT, theirs).to(device).train(), theirs.to(device).train()
+    tokens, kinds, chosen = (part.to(device) for part in (
+        numbers(5, vocabulary, rows, length), numbers(0, 2, rows, length), numbers(0, 100, rows, length) < 15))
+    mask, follows = torch.ones_like(chosen), numbers(0, 2, rows).bool().to(device)
     given = PretrainingBatch(tokens.masked_fill(chosen, 4), kinds, mask, chosen, tokens, follows)
     labels = tokens.masked_fill(~chosen, -100)
-    calls = {
-        "course_lib": step(ours.train(), lambda: ours.loss(given)[0]),
-        PEER: step(theirs.train(), lambda: theirs(
-            given.tokens, attention_mask=mask.long(), token_type_ids=kinds, labels=labels,
-            next_sentence_label=(~follows).long()).loss)}
+    return {"course_lib": (ours, lambda: ours.loss(given)[0]),
+            PEER: (theirs, lambda: theirs(given.tokens, attention_mask=mask.long(), token_type_ids=kinds, labels=labels,
+                                          next_sentence_label=(~follows).long()).loss)}
+
+
+def bert_step() -> Comparison:
+    calls = {name: step(*each) for name, each in bert_losses().items()}
     torch.testing.assert_close(calls["course_lib"](), calls[PEER](), atol=1e-4, rtol=0)
     return Comparison(
         "BERT, 4 layers, width 128: a pre-training step",
@@ -276,7 +255,6 @@ COMPARISONS = {
     "speed-gpt-greedy-8": gpt_greedy(8),
     "speed-gpt-padding": gpt_padding,
     "speed-gpt-cache": gpt_cache,
-    "speed-gpt-rolling": gpt_rolling,
     "speed-bert-step": bert_step,
     "speed-translation-step": translation_step,
     "speed-translation-greedy": translation_greedy,
