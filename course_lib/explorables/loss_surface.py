@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.basics import SGD, Adam, AdamW, Momentum
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.explorables.draws import uniforms
 
 DECAY, NOISE, FAR, LONGEST = 0.1, 0.3, 1e6, 100
@@ -73,16 +73,14 @@ class LossSurface(Explorable):
 
     _esm = script("loss_surface")
     _css = style("loss_surface")
-    surface = traitlets.Unicode("valley").tag(sync=True)
+    alt = traitlets.Unicode("Four optimizers on a loss surface").tag(sync=True)
+    surface = OneOf("valley", SURFACES).tag(sync=True)
     start = traitlets.List(traitlets.Float(), [-2.2, 1.4]).tag(sync=True)
     rates = traitlets.List(traitlets.Float(), [0.19] * 4).tag(sync=True)
-    steps = traitlets.Int(30).tag(sync=True)
+    steps = Whole(30, 0, LONGEST).tag(sync=True)
     noisy = traitlets.Bool(True).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
     shown = traitlets.List(traitlets.Bool(), [True] * 4).tag(sync=True)
-
-    def __init__(self, **traits):
-        super().__init__(**{"alt": "Four optimizers on a loss surface", **traits})
 
     @property
     def paths(self) -> list[Float[Tensor, "steps 2"]]:
@@ -99,12 +97,6 @@ class LossSurface(Explorable):
                 f"loss {SURFACES[self.surface][0](x, y):.4f}, at ({x:.2f}, {y:.2f})." if max(abs(x), abs(y)) < FAR
                 else "diverged."))
         return "\n".join(lines)
-
-    @traitlets.validate("surface")
-    def _valid_surface(self, proposal):
-        if proposal["value"] not in SURFACES:
-            raise ValueError(f"surface is {proposal['value']!r}; expected one of {', '.join(map(repr, SURFACES))}")
-        return proposal["value"]
 
     @traitlets.validate("start")
     def _valid_start(self, proposal):
@@ -124,10 +116,4 @@ class LossSurface(Explorable):
     def _valid_shown(self, proposal):
         if len(proposal["value"]) != 4:
             raise ValueError(f"shown has {len(proposal['value'])} entries; expected four, one for each optimizer")
-        return proposal["value"]
-
-    @traitlets.validate("steps")
-    def _valid_steps(self, proposal):
-        if not 0 <= proposal["value"] <= LONGEST:
-            raise ValueError(f"steps is {proposal['value']}; expected 0 to {LONGEST}")
         return proposal["value"]
