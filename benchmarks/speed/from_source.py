@@ -13,6 +13,7 @@ Without it these comparisons are skipped, with a message.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -71,25 +72,22 @@ def made_step() -> Comparison:
         calls, fast="course_lib", slow="pytorch-made")
 
 
-def gpt_step(bf16: bool) -> Callable[[], Comparison]:
+def gpt_step(bf16: bool) -> Comparison:
     """The GPT of the other comparisons, with nanoGPT's exact GELU and weights."""
-    def comparison() -> Comparison:
-        torch.manual_seed(0)
-        nano = peer_from_source("nanoGPT", "model.py")
-        theirs = nano.GPT(nano.GPTConfig(block_size=128, vocab_size=65, n_layer=6, n_head=6, n_embd=192, dropout=0.0, bias=True))
-        ours = as_ours(GPT, in_hugging_faces_form(theirs))
-        tokens = numbers(0, 65, 16, 128)
-        given, target = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
-        calls = {"course_lib": as_in_fit(ours, lambda: ours.loss(tokens)[0], bf16),
-                 "nanoGPT": as_in_fit(theirs, lambda: theirs(given, target)[1], bf16)}
-        same(calls, 0.05 if bf16 else 1e-4)
-        return Comparison(
-            "GPT, 6 layers, width 192: a training step beside nanoGPT" + (", in bfloat16" if bf16 else ""),
-            "16 rows of 128 tokens, AdamW in one kernel included, from the same weights, with the exact GELU on both sides; values "
-            "unchecked, as in `fit`." + (" Both under bfloat16 autocast." if bf16 else ""),
-            calls, fast="course_lib", slow="nanoGPT")
-
-    return comparison
+    torch.manual_seed(0)
+    nano = peer_from_source("nanoGPT", "model.py")
+    theirs = nano.GPT(nano.GPTConfig(block_size=128, vocab_size=65, n_layer=6, n_head=6, n_embd=192, dropout=0.0, bias=True))
+    ours = as_ours(GPT, in_hugging_faces_form(theirs))
+    tokens = numbers(0, 65, 16, 128)
+    given, target = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+    calls = {"course_lib": as_in_fit(ours, lambda: ours.loss(tokens)[0], bf16),
+             "nanoGPT": as_in_fit(theirs, lambda: theirs(given, target)[1], bf16)}
+    same(calls, 0.05 if bf16 else 1e-4)
+    return Comparison(
+        "GPT, 6 layers, width 192: a training step beside nanoGPT" + (", in bfloat16" if bf16 else ""),
+        "16 rows of 128 tokens, AdamW in one kernel included, from the same weights, with the exact GELU on both sides; values "
+        "unchecked, as in `fit`." + (" Both under bfloat16 autocast." if bf16 else ""),
+        calls, fast="course_lib", slow="nanoGPT")
 
 
 def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
@@ -157,6 +155,6 @@ def same(calls: dict[str, Callable[[], torch.Tensor]], tolerance: float, steps: 
 COMPARISONS = {
     "speed-made-step-500": made_step,
     "speed-pixelcnn-step": pixelcnn_step,
-    "speed-gpt-step-nanogpt": gpt_step(bf16=False),
-    "speed-gpt-step-nanogpt-bf16": gpt_step(bf16=True),
+    "speed-gpt-step-nanogpt": partial(gpt_step, bf16=False),
+    "speed-gpt-step-nanogpt-bf16": partial(gpt_step, bf16=True),
 }

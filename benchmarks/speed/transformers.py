@@ -1,9 +1,10 @@
-"""GPT, BERT and the encoder-decoder beside those of Hugging Face and torch, with the same weights or sizes."""
+"""GPT, BERT and the encoder-decoder beside those of Hugging Face and torch, with the same weights or sizes: steps, greedy and beam search."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from unittest.mock import patch
 
 import torch
@@ -12,7 +13,7 @@ from torch import nn
 
 from benchmarks.speed.comparison import Comparison, peer
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.decoding import greedy
+from course_lib.decoding import beam_search, greedy
 from course_lib.transformer import _fused_attention
 from course_lib.transformer.bert import BERT, PretrainingBatch
 from course_lib.transformer.gpt import GPT, GPTConfig
@@ -73,22 +74,19 @@ def gpt_step() -> Comparison:
         calls, fast="course_lib", slow=PEER)
 
 
-def gpt_greedy(batch: int) -> Callable[[], Comparison]:
-    def comparison() -> Comparison:
-        theirs, ours = (model.eval() for model in gpts())
-        prompt = numbers(0, 64, batch, 16)
-        options = {"max_new_tokens": 100, "min_new_tokens": 100, "do_sample": False, "pad_token_id": 64}
-        attended = torch.ones_like(prompt)
-        calls = {"course_lib": lambda: greedy(ours, 100, context=prompt).tokens,
-                 PEER: lambda: theirs.generate(prompt, attention_mask=attended, eos_token_id=None, **options)[:, 16:]}
-        if not torch.equal(*(call() for call in calls.values())):
-            raise AssertionError("the two write different tokens: there is nothing to compare")
-        return Comparison(
-            f"GPT, 6 layers, width 192: 100 tokens, batch {batch}",
-            "Greedy, with a cache of keys and values, after 16 tokens. Same weights, same tokens.",
-            calls, fast="course_lib", slow=PEER)
-
-    return comparison
+def gpt_greedy(batch: int) -> Comparison:
+    theirs, ours = (model.eval() for model in gpts())
+    prompt = numbers(0, 64, batch, 16)
+    options = {"max_new_tokens": 100, "min_new_tokens": 100, "do_sample": False, "pad_token_id": 64}
+    attended = torch.ones_like(prompt)
+    calls = {"course_lib": lambda: greedy(ours, 100, context=prompt).tokens,
+             PEER: lambda: theirs.generate(prompt, attention_mask=attended, eos_token_id=None, **options)[:, 16:]}
+    if not torch.equal(*(call() for call in calls.values())):
+        raise AssertionError("the two write different tokens: there is nothing to compare")
+    return Comparison(
+        f"GPT, 6 layers, width 192: 100 tokens, batch {batch}",
+        "Greedy, with a cache of keys and values, after 16 tokens. Same weights, same tokens.",
+        calls, fast="course_lib", slow=PEER)
 
 
 def gpt_padding() -> Comparison:
@@ -249,13 +247,49 @@ def translation_greedy() -> Comparison:
         "of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}")
 
 
+BEAMS, BATCH, NEW = 4, 8, 100                                        # beams a row, rows, tokens
+
+
+def gpt_beams() -> Comparison:
+    """Six layers, six heads, width 192: the same weights, the same tokens."""
+    theirs, ours = (model.eval() for model in gpts())
+    prompt = numbers(0, 64, BATCH, 16)
+    attended = torch.ones_like(prompt)
+    options = {"max_new_tokens": NEW, "min_new_tokens": NEW, "do_sample": False, "num_beams": BEAMS, "pad_token_id": 64,
+               "eos_token_id": None, "early_stopping": False, "length_penalty": 1.0}
+    calls = {"course_lib": lambda: beam_search(ours, NEW, context=prompt, beams=BEAMS).tokens[:, 0],
+             PEER: lambda: theirs.generate(prompt, attention_mask=attended, **options)[:, 16:]}
+    if not torch.equal(*(call() for call in calls.values())):
+        raise AssertionError("the two write different tokens: there is nothing to compare")
+    return Comparison(
+        f"GPT, 6 layers, width 192: {BEAMS} beams, {NEW} tokens, batch {BATCH}",
+        "With a cache of keys and values, after 16 tokens. Same weights, same tokens.",
+        calls, fast="course_lib", slow=PEER)
+
+
+def translation_beams() -> Comparison:
+    torch.manual_seed(0)
+    source = pairs()[0]
+    theirs, ours = marian(), ours_for_translation().eval()
+    options = {"max_new_tokens": LENGTH, "min_new_tokens": LENGTH, "do_sample": False, "num_beams": BEAMS,
+               "early_stopping": False}
+    calls = {"course_lib": lambda: beam_search(ours, LENGTH, context=source, beams=BEAMS).tokens,
+             f"Marian, {PEER}": lambda: theirs.generate(source, attention_mask=(source != PAD).long(), **options)}
+    return Comparison(
+        f"Encoder and decoder, 3 + 3 layers, width 256: {BEAMS} beams",
+        f"{len(source)} sources, {LENGTH} words each, with what is kept of the past. Networks of the same sizes, each with "
+        "weights of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}")
+
+
 COMPARISONS = {
     "speed-gpt-step": gpt_step,
-    "speed-gpt-greedy-1": gpt_greedy(1),
-    "speed-gpt-greedy-8": gpt_greedy(8),
+    "speed-gpt-greedy-1": partial(gpt_greedy, 1),
+    "speed-gpt-greedy-8": partial(gpt_greedy, 8),
     "speed-gpt-padding": gpt_padding,
     "speed-gpt-cache": gpt_cache,
+    "speed-gpt-beams": gpt_beams,
     "speed-bert-step": bert_step,
     "speed-translation-step": translation_step,
     "speed-translation-greedy": translation_greedy,
+    "speed-translation-beams": translation_beams,
 }
