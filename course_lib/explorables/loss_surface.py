@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.basics import SGD, Adam, Momentum
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.explorables.draws import uniforms
 
 NOISE, FAR, LONGEST = 0.3, 1e6, 100
@@ -70,16 +70,14 @@ class LossSurface(Explorable):
 
     _esm = script("loss_surface")
     _css = style("loss_surface")
-    surface = traitlets.Unicode("valley").tag(sync=True)
+    alt = traitlets.Unicode("Three optimizers on a loss surface").tag(sync=True)
+    surface = OneOf("valley", SURFACES).tag(sync=True)
     start = traitlets.List(traitlets.Float(), [-2.2, 1.4]).tag(sync=True)
     rates = traitlets.List(traitlets.Float(), [0.19] * 3).tag(sync=True)
-    steps = traitlets.Int(30).tag(sync=True)
+    steps = Whole(30, 0, LONGEST).tag(sync=True)
     noisy = traitlets.Bool(True).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
     shown = traitlets.List(traitlets.Bool(), [True] * 3).tag(sync=True)
-
-    def __init__(self, **traits):
-        super().__init__(**{"alt": "Three optimizers on a loss surface", **traits})
 
     @property
     def paths(self) -> list[Float[Tensor, "steps 2"]]:
@@ -96,12 +94,6 @@ class LossSurface(Explorable):
                 f"loss {SURFACES[self.surface][0](x, y):.4f}, at ({x:.2f}, {y:.2f})." if max(abs(x), abs(y)) < FAR
                 else "diverged."))
         return "\n".join(lines)
-
-    @traitlets.validate("surface")
-    def _valid_surface(self, proposal):
-        if proposal["value"] not in SURFACES:
-            raise ValueError(f"surface is {proposal['value']!r}; expected one of {', '.join(map(repr, SURFACES))}")
-        return proposal["value"]
 
     @traitlets.validate("start")
     def _valid_start(self, proposal):
@@ -121,10 +113,4 @@ class LossSurface(Explorable):
     def _valid_shown(self, proposal):
         if len(proposal["value"]) != 3:
             raise ValueError(f"shown has {len(proposal['value'])} entries; expected three, one for each optimizer")
-        return proposal["value"]
-
-    @traitlets.validate("steps")
-    def _valid_steps(self, proposal):
-        if not 0 <= proposal["value"] <= LONGEST:
-            raise ValueError(f"steps is {proposal['value']}; expected 0 to {LONGEST}")
         return proposal["value"]
