@@ -13,11 +13,11 @@ def start_with_the_subject(app, doctree) -> None:
         if "tag_setup" in cell["classes"]:
             cell.parent.remove(cell)
             continue
-        code = next(cell.findall(nodes.literal_block), None)
+        code, what = next(cell.findall(nodes.literal_block), None), "code"
         if code is not None and not cell.get("hide_mode") and only_imports(code.astext()):
-            cell["hide_mode"] = "input"
+            cell["hide_mode"], what = "input", "imports"
         if cell.get("hide_mode") == "input":
-            cell["prompt_show"], cell["prompt_hide"] = "Show the code", "Hide the code"
+            cell["prompt_show"], cell["prompt_hide"] = f"Show the {what}", f"Hide the {what}"
 
 
 def only_imports(code: str) -> bool:
