@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.density import CPT, FVSBN, Factorized, Logistic, Mixture, Neural, Tabular
 from tests.contract.models import AnyLength, Linear
 
@@ -49,13 +49,6 @@ ROWS = [
 def test_x(model, x, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         BINARY[model]().log_prob(x)
-
-
-@pytest.mark.parametrize("model", ["FVSBN", "table", "factors", "base class"])
-@pytest.mark.parametrize("x, message", [row[1:] for row in ROWS[:9]], ids=[row[0] for row in ROWS[:9]])
-def test_conditionals_checks_x_too(model, x, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        BINARY[model]().conditionals(x)
 
 
 def test_x_image_width():
@@ -226,23 +219,3 @@ MADE = [
 def test_constructors(make, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         make()
-
-
-def test_missing_conditionals():
-    from course_lib.autoregressive import AutoregressiveModel
-
-    class Empty(AutoregressiveModel):
-        pass
-
-    with pytest.raises(NotImplementedError, match=r"^Empty does not define conditionals\(x\)$"):
-        Empty(2).log_prob(zeros(1, 2))
-
-
-def test_error_changes_nothing():
-    """Training goes on after a bad batch, in the mode it was in."""
-    model = FVSBN(4).train()
-    for call in (lambda: model.log_prob(with_one(NAN)), lambda: model.sample(0), lambda: model.sample(2, length=9)):
-        with pytest.raises(ValueError):
-            call()
-    assert model.training and (model.weight == 0).all()
-    assert Bernoulli().check(zeros(1, 4)).shape == (1, 4)

@@ -12,15 +12,9 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical
 from course_lib.contract import (
     check_all,
-    check_causal,
-    check_normalized,
-    check_samples,
-    check_views_agree,
 )
 from course_lib.contract.probes import require
-from course_lib.density import FVSBN, Mixture
-
-CHECKS = [check_causal, check_normalized, check_views_agree, check_samples]
+from course_lib.density import FVSBN
 
 
 class Own(AutoregressiveModel):
@@ -179,24 +173,6 @@ def test_require_no_model(model, sentence):
         require(model)
 
 
-ADVICE = "let its class|expected|values of Categorical|the contract converts|context is None|a method returns a tensor"
-
-
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("make", [lambda: nn.Linear(3, 3), AlmostAModel, MultipliesClasses, LooseMask, AfterAContext,
-                                  ReturnsLogits, WithoutContext])
-def test_each_check_malformed_model(make, check):
-    with pytest.raises(TypeError, match=f"; ({ADVICE})|ReturnsLogits.predict fails"):
-        check(make())
-
-
-@pytest.mark.parametrize("check", [check_normalized, check_samples])
-def test_innermost_method_named(check):
-    """`log_prob` was asked; what fails is the `conditionals` that it calls."""
-    with pytest.raises(TypeError, match="^Forgot.conditionals fails"):
-        check(Forgot())
-
-
 def test_cause_kept():
     """The sentence is for the reader; the traceback still leads to the line."""
     with pytest.raises(TypeError) as error:
@@ -216,11 +192,6 @@ def test_own_errors_pass():
         check_all(Own(), context=torch.zeros(2))
     with pytest.raises(TypeError, match="unexpected keyword argument 'sede'"):
         check_all(Own(), sede=1)
-
-
-def test_component_named():
-    with pytest.raises(TypeError, match="Forgot.conditionals fails"):
-        check_all(Mixture([Forgot(), Own()]))
 
 
 @pytest.mark.parametrize("context", [torch.tensor([0.5, -1.0]), torch.tensor([[0.5, -1.0], [2.0, 0.0]]).double()])

@@ -86,13 +86,6 @@ def test_save_half_precision(tmp_path):
         hub.save(model, tmp_path, "half", CARD, dtype=torch.float16)
 
 
-def test_round_trip_float64(tmp_path):
-    model = FVSBN(4).double()
-    model.randomize(torch.Generator().manual_seed(1))
-    hub.save(model, tmp_path, "double", CARD)
-    assert same(hub.load(tmp_path), model)
-
-
 @pytest.mark.gpu
 def test_round_trip_gpu(tmp_path):
     model = make().cuda()
@@ -111,15 +104,6 @@ def test_card_page(tmp_path):
     for said in ("# tied", "A test model", "| data set | letters |", "| licence | CC0 1.0 |", "made up for the tests",
                  "| lr | 0.01 |", "| test nats | 1.25 |", "| test nats, error | 0.00333333 |", "A note | with a bar."):
         assert said in page
-
-
-def test_card_long_entries():
-    """A vocabulary of 4,000 pieces once stood in a cell of the page."""
-    training = {"betas": [0.9, 0.99], "tokenizer": {"symbols": ["|", *map(str, range(3999))], "lower": True}}
-    page = hub.Card(**{**vars(CARD), "training": training}).markdown("tied")
-    assert "| betas | [0.9, 0.99] |" in page
-    assert "| tokenizer | symbols: 4,000 entries, '\\|', '0', '1' ...; all of them are in the JSON file; lower: True |" in page
-    assert max(map(len, page.splitlines())) < 200
 
 
 @pytest.mark.parametrize("missing", ["model", "data", "licence", "citation"])

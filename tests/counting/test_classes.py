@@ -5,7 +5,6 @@ import math
 import random
 from itertools import combinations
 
-import numpy as np
 import pytest
 import torch
 
@@ -60,16 +59,6 @@ def test_brown_classes_equals_brute_force(seed, num_classes):
     assert as_sets(brown_classes(text, 11, num_classes)) == merge_by_brute_force(text, num_classes)
 
 
-def test_mutual_information_definition():
-    text = source(8, 900, 1)
-    classes = brown_classes(text, 8, 4)
-    table = class_table(classes, bigrams(text, 8))
-    assert table.sum() == 899
-    assert mutual_information(table) == pytest.approx(information(dict(enumerate(classes.tolist())), text)[1], rel=1e-9)
-    assert mutual_information(np.outer([1, 2, 3], [4, 5]).astype(float)) == pytest.approx(0, abs=1e-12)
-    assert mutual_information(np.eye(4) * 7) == pytest.approx(math.log(4))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_brown_classes_exchange(seed):
     text = source(11, 1500, seed)
@@ -95,11 +84,6 @@ def test_brown_classes_unseen_words():
     assert size[classes[4]] == min(size)
 
 
-def test_bigrams_by_sequence():
-    pairs = bigrams([[0, 1], [2, 0]], 3)
-    assert sorted(zip(pairs.left.tolist(), pairs.right.tolist())) == [(0, 1), (2, 0)]
-
-
 # --- the class n-gram -------------------------------------------------------------------------------------------------
 
 
@@ -123,15 +107,6 @@ def test_contract(scheme):
     check_all(model, length=5)
     model = ClassNGram([1, 0, 1], n=3, bos_id=None, smoothing=scheme, **SCHEMES[scheme]).fit_counts([0, 2, 1, 1, 0, 2])
     check_all(model, length=5, context=torch.tensor([0, 1]))
-
-
-def test_state_dict_and_config():
-    model = ClassNGram([0, 1, 1, 2], n=3, bos_id=3, smoothing="interpolated", buckets=2, word_alpha=0.2).fit_counts([0, 1, 2, 1, 0, 0])
-    model.fit_weights([0, 1, 1, 2, 0])
-    other = ClassNGram(**model.config)
-    other.load_state_dict(model.state_dict())
-    x = torch.tensor([[0, 1, 2, 2], [1, 1, 0, 0]])
-    assert torch.equal(other.log_prob(x), model.log_prob(x)) and other.config == model.config
 
 
 @pytest.mark.parametrize("act, message", [

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from course_lib.contract import check_all
-from course_lib.counting import MarkovChain, NGram
+from course_lib.counting import MarkovChain
 from course_lib.tokenizers import vowels
 from tests.support.text import some_text
 
@@ -38,14 +38,6 @@ def test_fit_counts_by_hand():
     assert chain.transition[2].tolist() == pytest.approx([1 / 3] * 3)                # never left: uniform
     smooth = MarkovChain(3).double().fit_counts([[0, 1, 0, 1, 1], [1, 0]], alpha=1.0)
     assert smooth.transition[1].tolist() == pytest.approx([3 / 6, 2 / 6, 1 / 6])
-
-
-def test_markov_chain_equals_bigram():
-    x = torch.tensor([some_text(4, 50, seed) for seed in range(10)])
-    chain, ngram = MarkovChain(4).double().fit_counts(x), NGram(n=2, vocab_size=5, bos_id=4).double().fit_counts(x)
-    assert torch.allclose(chain.log_prob(x), ngram.log_prob(x), rtol=1e-12)
-    after = MarkovChain(4).double().fit_counts(x).log_prob(x[:, 1:], x[:, :1])
-    assert torch.allclose(after, NGram(n=2, vocab_size=4).double().fit_counts(x).log_prob(x[:, 1:], x[:, :1]), rtol=1e-12)
 
 
 def test_contract():

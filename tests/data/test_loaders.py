@@ -51,12 +51,6 @@ def test_digits(split, grey):
     assert splits.info["image_shape"] == (8, 8) and (splits.info["split"], splits.info["grey"]) == (split, grey)
 
 
-def test_digits_defaults():
-    given, asked = load_data("digits"), load_data("digits", split="shuffled", grey=False)
-    assert given.info == asked.info and all(torch.equal(getattr(given, part), getattr(asked, part)) for part in PARTS)
-    assert not torch.equal(given.train, load_data("digits", split="writers").train)
-
-
 @pytest.mark.data
 def test_mnist(course_data):
     splits = load_data("mnist")

@@ -16,11 +16,6 @@ def test_draw_news_fields():
         assert text.endswith(f" the {news.fields['what']} .")
 
 
-def test_topics_disjoint():
-    words = [word for parts in toy_news.TOPICS.values() for part in parts for word in part]
-    assert len(words) == len(set(words))
-
-
 def test_instructions():
     assert [len(toy_news.instructions(size)) for size in (1, 2, 3, 4)] == [4, 12, 24, 24]
     news = toy_news.draw_news(1, rng(1))[0]
@@ -29,16 +24,6 @@ def test_instructions():
     assert " ".join(one.answer) == f"{news.fields['time']} , {news.fields['topic']} </s>"
     slide = toy_news.instruct(news, ("topic",), slide=True)
     assert " ".join(slide.prompt).startswith("<s> what topic is this about ?")
-
-
-def test_vocabulary():
-    words = toy_news.vocabulary()
-    for news in toy_news.draw_news(100, rng(2)):
-        for fields in toy_news.instructions(4):
-            asked = toy_news.instruct(news, fields)
-            assert all(word in words for word in (*asked.prompt, *asked.answer))
-        assert all(word in words for word in toy_news.instruct(news, ("topic",), slide=True).prompt)
-    assert words.symbol(words.bos_id) == "<s>" and words.symbol(words.eos_id) == "</s>"
 
 
 def test_bad_input():

@@ -6,7 +6,6 @@ import pytest
 import torch
 from scipy.special import expit
 
-from course_lib.conditional import Bernoulli, Categorical, MixtureOfGaussians
 from course_lib.density import Autoencoder
 from course_lib.training import evaluate
 from tests.support.random import rng
@@ -32,16 +31,6 @@ def test_no_likelihood():
     assert not hasattr(model, "log_prob") and not hasattr(model, "sample") and not hasattr(model, "conditionals")
     with pytest.raises(TypeError, match="Autoencoder has no log_prob; expected a model with a likelihood"):
         evaluate(model, torch.zeros(2, 4))
-
-
-@pytest.mark.parametrize("family", [Bernoulli(), Categorical(4), MixtureOfGaussians(2)], ids=repr)
-def test_families_and_config(family):
-    model = Autoencoder(3, (6, 5), family)
-    x = torch.randint(2, (7, 3), generator=rng())
-    assert tuple(model(x).batch_shape) == (7, 3) and tuple(model.reconstruction(x).shape) == (7,)
-    twin = Autoencoder(**model.config)
-    twin.load_state_dict(model.state_dict())
-    assert torch.equal(twin.reconstruction(x), model.reconstruction(x))
 
 
 @pytest.mark.parametrize("call, message", [

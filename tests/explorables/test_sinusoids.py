@@ -6,26 +6,9 @@ import itertools
 import pytest
 import torch
 
-from course_lib.explorables import sinusoids
 from course_lib.explorables.sinusoids import BASES, WIDTHS, Sinusoids
 from course_lib.transformer.positions import frequencies, offset_distance, offset_product, offset_rotation, sinusoidal
 from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, texts
-
-
-def test_pair_clipped_to_width():
-    w = Sinusoids(width=16, pair=7)
-    w.width = 6
-    assert w.pair == 2
-    w.set_state({"width": 4, "pair": 1, "position": 7, "offset": -7})         # as the page sends it, all at once
-    assert (w.width, w.pair, w.position, w.offset) == (4, 1, 7, -7)
-
-
-def test_own_sentence():
-    w = Sinusoids("I am")
-    assert (w.words, w.offset) == (["I", "am"], 1)
-    assert Sinusoids(["a", "b", "c"], position=2).offset == 0
-    assert max(sinusoids.WIDTHS) == 16 and w.alt == "Sinusoidal positions of “I am”"
-
 
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
@@ -104,12 +87,3 @@ FIGURE = Figure(Sinusoids, agrees, bad=BAD, change={"offset": 3, "pair": 3},
     (click(".cl-clocks button >> nth=5"), {"pair": 5}),
     (choose("select >> nth=0", 6), {"width": 6, "pair": 2}),
 ])
-
-
-def test_partial_change_not_drawn(stage):
-    """A narrower width may lack the clock that is looked at: Python moves `pair` next."""
-    page = stage.draw(Sinusoids(pair=3))
-    page.evaluate("model.set('width', 4)")
-    agrees(page, Sinusoids(pair=3))
-    page.evaluate("model.set('pair', 1)")
-    agrees(page, Sinusoids(width=4, pair=1))

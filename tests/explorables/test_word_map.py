@@ -127,14 +127,3 @@ FIGURE = Figure(WordMap, agrees, bad=BAD, change={"sense": "light"},
     (keys("ArrowDown", "Enter", at=".cl-wm-list button"), best(1)),
     (click("one word back"), lambda w: {"trail": w.trail[:-1]}),
 ])
-
-
-def test_click_on_map(stage):
-    page = stage.draw(WordMap(view="neighbours", trail=["bad", "movie"]))
-    box = page.locator(".cl-wm-dot.cl-wm-near").first.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    assert page.locator(".cl-wm-trail").count() == 2
-    for view in ("neighbours", "analogy"):                           # the other views are read on a phone too
-        page = stage.draw(WordMap(view=view))
-        page.set_viewport_size({"width": 390, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390

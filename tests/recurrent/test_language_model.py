@@ -36,35 +36,10 @@ def test_contract_with_prompts():
     check_all(RecurrentLM(3, 4, "lstm"), length=3, context=left_pad([[1, 2, 0], [2]]))
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_read_in_pieces(name):
-    check.reads_in_pieces(made(name))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_prompts_unequal_lengths(name):
-    check.treats_prompts_alike(made(name))
-
-
-def test_loss():
-    check.predicts_the_next_token(made())
-    check.ignores_padding_in_the_loss(made("LSTM of two layers"))
-
-
 def test_learned_start():
     check.starts_from_h0(made(learned_start=True))
     model = drawn(made(learned_start=True))
     same(model.log_prob(torch.tensor([[3]])), model.head(model.layers.first[-1, 0]).log_softmax(-1)[3:4])
-
-
-def test_state_size():
-    model = made("LSTM of two layers", bos_id=0).eval()
-    state = model.start(2)
-    sizes = []
-    for _ in range(20):
-        state = model.update(state, torch.tensor([1, 2]))
-        sizes.append(sum(part.numel() for layer in state.memory for part in layer))
-    assert set(sizes) == {2 * 2 * 2 * 6}
 
 
 @pytest.mark.parametrize("make, context", [
@@ -106,14 +81,6 @@ def test_streams_cover_text():
     for row in range(3):
         said = torch.cat([rows[row, 1:] for rows in batches])
         assert torch.equal(said, torch.arange(32) + 32 * row + 1)
-
-
-def test_carried_memory():
-    check.carries_the_memory(truncated_module)
-
-
-def test_carried_validation():
-    check.leaves_the_training_alone(truncated_module)
 
 
 def test_carried_resume(tmp_path):

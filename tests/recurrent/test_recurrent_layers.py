@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.recurrent import CELLS, Recurrent, RNNCell
-from course_lib.recurrent.layers import reverse, run, run_steps
+from course_lib.recurrent import CELLS, Recurrent
+from course_lib.recurrent.layers import run, run_steps
 from tests.recurrent import checks as check
 from tests.support.random import normal, redrawn
 from tests.support.tensors import gradients, same
@@ -20,23 +20,6 @@ def test_layers_equal_torch(cell, layers, bidirectional, lengths):
     check.is_torchs(cell, Recurrent, lengths, layers, bidirectional)
 
 
-def test_padding():
-    check.never_reads_the_padding(Recurrent)
-
-
-def test_dropout_between_layers():
-    check.drops_between_layers_only(Recurrent)
-
-
-def test_equal_lengths():
-    """All rows of the same length, packed: the same as without lengths."""
-    model, x = redrawn(Recurrent("lstm", 5, 7, 2)), normal(3, 6, 5)
-    a, last = model(x)
-    b, packed = model(x, lengths=torch.tensor([6, 6, 6]))
-    same(a, b)
-    same(last[1][1], packed[1][1])
-
-
 @pytest.mark.parametrize("cell", CELLS)
 def test_run_kernel_equals_run_steps(cell):
     cell = redrawn(CELLS[cell](3, 4))
@@ -48,23 +31,6 @@ def test_run_kernel_equals_run_steps(cell):
         results.append([together, *gradients(together, [x, *state, *cell.parameters()])])
     for a, b in zip(*results):
         same(a, b, 1e-12)
-
-
-def test_run_own_cell():
-    class Sum(RNNCell):
-        def step(self, a, state):
-            return (state[0] + a,)
-
-    cell, x = redrawn(Sum(3, 4)), normal(2, 6, 3)
-    outputs, (h,) = run(cell, x, cell.zeros(2))
-    same(h, cell.ahead(x).sum(dim=1))
-
-
-def test_reverse():
-    x = normal(5, 6, 2)
-    assert torch.equal(reverse(x)[:, 0], x[:, -1])
-    assert torch.equal(reverse(x, check.LENGTHS)[0, :2], x[0, :2].flip(0))
-    assert torch.equal(reverse(reverse(x, check.LENGTHS), check.LENGTHS), x)
 
 
 def test_learned_start():

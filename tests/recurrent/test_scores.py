@@ -14,7 +14,6 @@ from course_lib.recurrent import (
     mean_selection,
     reinforce,
     scores,
-    selection,
     soft_selection,
     sum_selection,
     weights_of,
@@ -36,10 +35,6 @@ def test_bilinear_score_equals_torch():
         theirs.weight.copy_(ours.W[None])
     q, k = normal(6, 4), normal(6, 5, seed=1)
     same(ours(q, k).diagonal(), theirs(q, k)[:, 0])
-
-
-def test_weights_of_mask():
-    check.shares_sum_to_one()
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -102,8 +97,3 @@ def test_hard_selection_gradient(k):
     assert slope is None or (slope == 0).all()
     slope, = torch.autograd.grad(soft_selection(s, M).square().sum(), s)
     assert (slope != 0).all()
-
-
-def test_gradient_estimators():
-    check.estimators_are_right(selection)
-    check.gumbel_is_right(selection)

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from course_lib import show
-from course_lib.density import FVSBN
 from tests.conftest import ROOT
 
 
@@ -39,20 +38,9 @@ def test_source_members():
     assert show.source(Example, "second").code == "class Example:\n" + members
 
 
-def test_source_adjacent_members():
-    assert show.source(Example, "first", "second").code.count("...") == 1      # only `limit` is left out
-
-
 def test_source_unknown_member():
     with pytest.raises(ValueError, match="members contains 'fourth'; expected methods of Example: first, second, third"):
         show.source(Example, "fourth")
-
-
-def test_source_mime_bundle():
-    shown = show.source(FVSBN, "conditionals")
-    assert shown._repr_markdown_() == f"```python\n{shown.code}\n```"
-    assert repr(shown) == "source of FVSBN"
-    assert "F.linear(x, self.weight * self.earlier, self.bias)" in shown.code
 
 
 def test_source_width_in_chapters():
@@ -76,11 +64,6 @@ def test_images_rows():
     assert torch.equal(torch.tensor(drawn[0].images[0].get_array().data), torch.eye(4))
     assert [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")] == ["three", "two"]
     assert drawn[0].images[0].get_clim() == (0.0, 1.0)
-
-
-def test_images_height():
-    figure = show.images({"wide": torch.zeros(1, 12)}, height=3)
-    assert figure.axes[0].images[0].get_array().shape == (3, 4)
 
 
 class Exampled:

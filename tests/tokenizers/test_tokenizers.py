@@ -1,9 +1,7 @@
 """Characters and words: there and back, special symbols, and what is not in the vocabulary."""
 from __future__ import annotations
 
-import copy
 import json
-import pickle
 
 import pytest
 import torch
@@ -31,13 +29,6 @@ def test_round_trip(kind, text):
 def test_words_take_space_before():
     assert WordTokenizer.fit("x").split(" don't stop, please") == [" don't", " stop", ",", " please"]
     assert WordTokenizer.fit("x").split("well-kept") == ["well", "-", "kept"]
-
-
-def test_start_and_end_symbols():
-    tokenizer = CharTokenizer.fit("ba", bos="<", eos=">")
-    assert tokenizer.vocabulary.symbols == ["<", ">", "a", "b"]
-    assert tokenizer.encode("ab", bos=True, eos=True).tolist() == [0, 2, 3, 1]
-    assert tokenizer.encode("ab").tolist() == [2, 3]
 
 
 def test_rare_and_unknown_words():
@@ -68,15 +59,6 @@ def test_bad_input(act, message):
 
 ALL = [CharTokenizer.fit("abba", bos="<s>"), WordTokenizer.fit("abba"), BytePairTokenizer.fit("abba abba", 258, eos="</s>"),
        WordPieceTokenizer.fit("abba abba", 12, lower=False)]
-
-
-@pytest.mark.parametrize("tokenizer", ALL, ids=lambda t: type(t).__name__)
-def test_tokenizer_pickle(tokenizer):
-    """As a worker of a DataLoader receives it, where processes are spawned."""
-    ids = tokenizer.encode("abba")                                   # the pieces of a word are remembered
-    for again in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
-        assert type(again) is type(tokenizer) and again.config == tokenizer.config
-        assert torch.equal(again.encode("abba"), ids) and again.decode(ids) == "abba"
 
 
 @pytest.mark.parametrize("tokenizer", ALL, ids=lambda t: type(t).__name__)

@@ -51,15 +51,6 @@ def test_write_interrupted(whole, tmp_path, monkeypatch, failing, nth, kept):
     assert_same(run(Noisy(), path, checkpoint_every=2), whole)
 
 
-def test_partial_file_ignored(whole, tmp_path):
-    path = tmp_path / "run.ckpt"
-    killed(path, 9)
-    part = path.with_name("run.ckpt.part")
-    part.write_bytes(path.read_bytes()[:1000])
-    assert_same(run(Noisy(), path), whole)
-    assert not part.exists()
-
-
 def test_write_full_disk(tmp_path, monkeypatch):
     path = tmp_path / "run.ckpt"
     killed(path, 9)
@@ -159,13 +150,6 @@ def test_other_data_or_model_refused(tmp_path):
 
     with pytest.raises(CheckpointError, match="model was Noisy, now Renamed"):
         fit(Renamed(), *SPLIT, checkpoint=path, **SETTINGS)
-
-
-def test_missing_setting_refused(tmp_path):
-    path = tmp_path / "run.ckpt"
-    killed(path, 6, lengths=torch.arange(37))
-    with pytest.raises(CheckpointError, match="belongs to another run: by_length was True, now None"):
-        run(Noisy(), path)
 
 
 def test_models_compared_by_config(tmp_path, monkeypatch):

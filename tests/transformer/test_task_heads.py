@@ -3,32 +3,14 @@ from __future__ import annotations
 
 import pytest
 
-from course_lib.transformer import task_heads as module
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.task_heads import GPTClassifier, MultipleChoice, SequenceClassifier
 from tests.support.types import untyped
-from tests.transformer import task_head_checks as check
 from tests.transformer.bert_checks import TOKENS, small_bert
 
 
 def gpt() -> GPT:
     return GPT({"vocab_size": 11, "window": 8, "layers": 1, "heads": 1, "d_model": 4})
-
-
-def test_heads_by_hand():
-    check.reads_what_its_task_is_about(module)
-
-
-def test_span_enumeration():
-    check.finds_the_best_span(module)
-
-
-def test_multiple_choice_loop():
-    check.gives_each_choice_a_number(module)
-
-
-def test_gpt_classifier_last_token():
-    check.reads_the_last_token(module)
 
 
 @pytest.mark.parametrize("make, message", [

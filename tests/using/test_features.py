@@ -1,8 +1,6 @@
 """Layers as features, and what a probe makes of them."""
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
@@ -14,7 +12,6 @@ from course_lib.using import (
     feature_extraction,
     hidden_states,
     pooled,
-    probe,
     untrained_twin,
 )
 from tests.support.tensors import same
@@ -26,23 +23,6 @@ TOKENIZER = WordPieceTokenizer.fit("low lower lowest slow slower", size=30)
 def small(seed=0):
     torch.manual_seed(seed)
     return BERT(BERTConfig(vocab_size=30, window=12, layers=2, heads=2, d_model=8))
-
-
-def test_hidden_states():
-    check.are_the_layers(hidden_states)
-
-
-def test_pooled():
-    check.pools_real_tokens(pooled)
-
-
-def test_feature_extraction_of_text():
-    bert = small().eval()
-    texts = ["slow lower", "lowest"]
-    found = feature_extraction(bert, TOKENIZER, texts)
-    for text, rows in zip(texts, found):
-        pieces = [TOKENIZER.vocabulary.bos_id, *TOKENIZER.encode(text).tolist(), TOKENIZER.vocabulary.eos_id]
-        same(rows, bert(torch.tensor([pieces])).tokens[0].detach(), 1e-6)
 
 
 def test_feature_extraction_equals_transformers(tmp_path):
@@ -72,24 +52,6 @@ def test_hidden_states_gpt_equals_transformers(tmp_path):
         same(mine, theirs.detach(), 1e-4)
 
 
-def test_linear_probe_equals_sklearn():
-    check.is_logistic_regression(LinearProbe)
-
-
-def test_control_labels():
-    check.one_label_a_kind(control_labels)
-
-
-def test_probe_control():
-    check.tells_task_and_control(probe)
-
-
-def test_probe_unseen_kinds():
-    vectors, labels = check.labelled(40, 2)
-    found = probe((vectors[:30], labels[:30]), (vectors[30:], labels[30:]), (torch.arange(30), torch.arange(30, 40)))
-    assert math.isnan(found.control) and math.isnan(found.selectivity)
-
-
 def test_untrained_twin():
     for model in (check.bert(), check.gpt()):
         torch.manual_seed(3)
@@ -100,12 +62,6 @@ def test_untrained_twin():
         pairs = list(zip(twin.parameters(), untrained_twin(model, seed=1).parameters()))
         assert all(torch.equal(a, b) for a, b in pairs)
         assert any(not torch.equal(a, b) for a, b in zip(twin.parameters(), untrained_twin(model, seed=2).parameters()))
-
-
-def test_linear_probe_frozen_vectors():
-    vectors = torch.randn(6, 2, requires_grad=True)
-    LinearProbe(vectors, torch.tensor([0, 1, 0, 1, 0, 1]))
-    assert vectors.grad is None
 
 
 @pytest.mark.parametrize("call, message", [

@@ -18,18 +18,6 @@ from tests.support.random import normal
 from tests.using import checks as check
 
 
-def test_tf_idf_equals_sklearn():
-    check.is_scikit_learns(TfIdf)
-
-
-def test_bm25_equals_loop():
-    check.is_the_formula(BM25)
-
-
-def test_latent_equals_numpy():
-    check.is_cosine_in_few_dimensions(Latent)
-
-
 @pytest.mark.parametrize("make", [TfIdf, BM25, lambda docs: Latent(docs, 3)], ids=["TF-IDF", "BM25", "LSA"])
 def test_search_order(make):
     index = make(check.DOCUMENTS)
@@ -47,10 +35,6 @@ def test_measures():
     assert recall_at(found, 1) == pytest.approx(1 / 3) and recall_at(found, 2) == pytest.approx(2 / 3)
     assert mean_reciprocal_rank(found) == pytest.approx((1 + 0.5 + 0.25) / 3)
     check.counts_those_before(ranks)
-
-
-def test_dual_encoder_loss():
-    check.is_contrastive(DualEncoder)
 
 
 def test_dense_cosine():

@@ -16,15 +16,12 @@ from course_lib.words import (
     WordVectors,
     agreement,
     analogies_right,
-    cooccurrences,
     lsa,
     ppmi,
-    svd_vectors,
     truncated_svd,
 )
 from course_lib.words.glove import weight
 from tests.support.random import normal, rng
-from tests.words import checks as check
 
 
 def test_truncated_svd_eckart_young():
@@ -58,41 +55,6 @@ def test_lsa_equals_sklearn():
                                @ space.directions.T)
 
 
-def test_ppmi_equals_loop():
-    check.is_pmi(ppmi)
-
-
-def test_svd_vectors_inner_products():
-    table = ppmi(cooccurrences(check.corpus(60)[0], 2)).to_dense().double()
-    full = svd_vectors(table, 7, p=1.0)
-    torch.testing.assert_close(full @ full.T, table @ table.T)
-    torch.testing.assert_close(svd_vectors(table, 3, p=0.5).square().sum(dim=0), torch.linalg.svdvals(table)[:3])
-
-
-def test_glove_loss_equals_loop():
-    check.is_gloves_loss(GloVe)
-
-
-def test_glove_weight():
-    assert weight(torch.tensor([100.0, 1e6, 6.25])).tolist() == [1, 1, 0.125]
-
-
-def test_glove_after_update():
-    table, seen, vectors = cooccurrences(check.corpus(40)[0], 2), [], []
-    torch.manual_seed(0)
-    model = GloVe(7, 3)
-
-    def told(*row):
-        seen.append(row)
-        vectors.append(model.vectors)
-
-    losses = model.fit_counts(table, updates=4, after_update=told)
-    assert seen == list(enumerate(losses, 1)) and torch.equal(vectors[-1], model.vectors)
-    torch.manual_seed(0)
-    shorter = GloVe(7, 3)
-    assert shorter.fit_counts(table, updates=2) == losses[:2] and torch.equal(shorter.vectors, vectors[1])
-
-
 def test_topic_model():
     g, words = rng(0), list("abcdefgh")
     topics = torch.zeros(2, 8)
@@ -113,10 +75,6 @@ def test_topic_model():
                 by_hand -= rest[d, w].item() * math.log(float(mixture[d] @ model.topics[:, w]))
     assert math.isclose(model.perplexity(half, rest), math.exp(by_hand / rest.sum().item()), rel_tol=1e-6)
     assert model.perplexity(half, rest) < TopicModel(counts, 1).perplexity(half, rest)
-
-
-def test_analogy_equals_loop():
-    check.answers_by_three_cosines(WordVectors)
 
 
 def test_analogies_right_batched():
@@ -143,11 +101,6 @@ def test_axis():
     axis = vectors.axis(["good"], ["bad"])
     torch.testing.assert_close(axis, torch.tensor([1.0, 0.0]))
     assert (vectors.unit() @ axis).argsort().tolist() == [0, 1, 2, 3]
-
-
-def test_average_unknown_words():
-    vectors = WordVectors(["a", "b"], torch.tensor([[1.0, 3.0], [3.0, 1.0]]))
-    assert vectors.average(["a", "z", "b"]).tolist() == [2, 2] and vectors.average(["z"]).tolist() == [0, 0]
 
 
 ABC = WordVectors(list("abc"), torch.eye(3))

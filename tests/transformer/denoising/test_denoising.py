@@ -6,34 +6,6 @@ import torch
 
 from course_lib.transformer import BERT, BERTConfig
 from course_lib.transformer import denoising as library
-from course_lib.transformer.denoising import deberta, electra, masking, noises, pegasus, sentinels, t5, xlnet
-from tests.support.random import rng
-from tests.transformer.denoising import checks as check
-
-ASKED = [(noises, check.masks_tokens_in_place), (noises, check.deletes_without_a_trace), (noises, check.infills_spans),
-         (noises, check.permutes_sentences), (noises, check.rotates), (sentinels, check.gives_the_text_back),
-         (sentinels, check.covers_its_share), (sentinels, check.refuses_what_is_no_pair), (masking, check.is_static_or_not),
-         (xlnet, check.masks_by_order), (xlnet, check.keeps_the_contract), (xlnet, check.sums_to_one_in_every_order),
-         (xlnet, check.equals_masked_passes), (xlnet, check.asks_for_the_last), (electra, check.labels_what_was_put_in),
-         (electra, check.asks_at_every_place), (electra, check.draws_from_the_generator),
-         (deberta, check.is_the_sum_of_three), (deberta, check.knows_distances_alone), (pegasus, check.is_rouge),
-         (pegasus, check.takes_what_says_most), (t5, check.buckets_distances), (t5, check.t5_steps)]
-
-
-@pytest.mark.parametrize("module, asks", ASKED, ids=lambda part: getattr(part, "__name__", "").rpartition(".")[2])
-def test_denoising(module, asks):
-    asks(module)
-
-
-def test_noise_repeatable():
-    for noise in (lambda g: noises.token_masking(check.TEXT, 0, generator=g),
-                  lambda g: noises.token_deletion(check.TEXT, generator=g),
-                  lambda g: noises.text_infilling(check.TEXT, 0, generator=g),
-                  lambda g: noises.sentence_permutation(check.TEXT, 9, generator=g),
-                  lambda g: noises.document_rotation(check.TEXT, generator=g),
-                  lambda g: torch.cat(sentinels.span_corruption(check.TEXT, range(90, 99), generator=g))):
-        before = check.TEXT.clone()
-        assert torch.equal(noise(rng(3)), noise(rng(3))) and torch.equal(check.TEXT, before)
 
 
 def small_bert(V):

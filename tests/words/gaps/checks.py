@@ -137,12 +137,6 @@ def windows_read(r):
     return check
 
 
-def pooling_loses_the_order(make):
-    model = redrawn(make(6, 3, 2, 5, pooled=True))
-    text = torch.tensor([[1, 2, 3, 4, 5]])
-    same(model(text)[0, 2], model(text[:, [4, 1, 2, 0, 3]])[0, 2])
-
-
 def order_counts(make):
     model = redrawn(make(6, 3, 2, 5))
     text = torch.tensor([[1, 2, 3, 4, 5]])
@@ -294,4 +288,3 @@ def is_the_mean_of_the_pieces(pool):
     same(got[1, 0], torch.zeros(3, dtype=torch.float64))
     same(got[1, 1], states[1, 1])
     same(got[1, 2], states[1, 2:].mean(0))
-

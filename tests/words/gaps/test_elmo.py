@@ -6,34 +6,8 @@ import re
 import pytest
 import torch
 
-from course_lib.words import BiLM, LayerMix, OneWay, elmo, words_of_pieces
+from course_lib.words import BiLM, LayerMix, OneWay, words_of_pieces
 from tests.support.types import untyped
-from tests.words.gaps import checks as check
-
-
-def test_states_equal_torch_lstms():
-    check.is_two_torch_lstms(BiLM)
-    check.neither_direction_looks_ahead(elmo)
-
-
-def test_the_loss():
-    check.loss_is_both_log_probs(elmo)
-    check.padded_loss_is_that_of_the_rows(BiLM)
-
-
-def test_layers_any_number():
-    tokens = torch.tensor([[1, 2, 3]])
-    for layers in (1, 3):
-        model = BiLM(5, 4, layers)
-        assert len(model.states(tokens)) == layers + 1 and model(tokens)[0].shape == (1, 3, 5)
-
-
-def test_layer_mix():
-    check.is_the_scalar_mixture(LayerMix)
-
-
-def test_words_of_pieces():
-    check.is_the_mean_of_the_pieces(words_of_pieces)
 
 
 @pytest.mark.parametrize("call, message", [

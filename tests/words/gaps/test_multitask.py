@@ -13,22 +13,6 @@ from tests.support.types import untyped
 from tests.words.gaps import checks as check
 
 
-def test_network_equals_torch():
-    check.is_the_shared_network(MultiTask)
-
-
-def test_ranking_loss_equals_torch():
-    check.is_torchs_margin_loss(ranking_loss)
-
-
-def test_with_another_middle():
-    check.changes_the_middle_alone(with_another_middle)
-
-
-def test_windows_of():
-    check.cuts_every_window(windows_of)
-
-
 def test_loss_sum_over_tasks():
     model = redrawn(MultiTask(check.TABLES, 1, 5, check.TASKS))
     windows, labels = check.drawn_windows(), torch.tensor([0, 1, 2, 3, 0, 1, 2])
