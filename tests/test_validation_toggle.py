@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.density import FVSBN, Autoencoder
+from course_lib.density import FVSBN
 from course_lib.training import fit
 from course_lib.transformer import BERT, GPT, PretrainingBatch, Transformer
 from course_lib.validation import unchecked, values_checked
@@ -133,12 +133,6 @@ def test_fit_loss_with_check(name, monkeypatch):
     with pytest.raises(ValueError, match="9"):
         fit(model, data(spoiled(ROWS)), epochs=1, batch_size=4, progress=False)
     assert len(seen) == 2                                            # no step was begun
-
-
-def test_fit_model_without_check():
-    fit(Autoencoder(4, (3,)), BITS, epochs=1, progress=False)
-    with pytest.raises(ValueError, match="x contains 5"):
-        fit(Autoencoder(4, (3,)), BITS * 5, epochs=1, progress=False)
 
 
 # --- one graph --------------------------------------------------------------------------------------------------------

@@ -30,16 +30,6 @@ def test_vowels():
         vowels("1913 !")
 
 
-def test_fit_counts_by_hand():
-    chain = MarkovChain(3).double().fit_counts([[0, 1, 0, 1, 1], [1, 0]])
-    assert chain.initial.tolist() == pytest.approx([1 / 2, 1 / 2, 0])
-    assert chain.transition[0].tolist() == pytest.approx([0, 1, 0])
-    assert chain.transition[1].tolist() == pytest.approx([2 / 3, 1 / 3, 0])
-    assert chain.transition[2].tolist() == pytest.approx([1 / 3] * 3)                # never left: uniform
-    smooth = MarkovChain(3).double().fit_counts([[0, 1, 0, 1, 1], [1, 0]], alpha=1.0)
-    assert smooth.transition[1].tolist() == pytest.approx([3 / 6, 2 / 6, 1 / 6])
-
-
 def test_contract():
     chain = MarkovChain(3).fit_counts(some_text(3, 40))
     assert chain.parents(0) == [] and chain.parents(4) == [3]

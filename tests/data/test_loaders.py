@@ -62,13 +62,6 @@ def test_mnist(course_data):
 
 
 @pytest.mark.data
-def test_binarized_mnist(course_data):
-    splits = load_data("binarized_mnist")
-    check_images(splits, (50000, 10000, 10000), 784, 1, labels=False)
-    assert splits.info["comparable_with_papers"] is True
-
-
-@pytest.mark.data
 @pytest.mark.parametrize("name, separator", [("binarized_mnist", " "), ("nltcs", ","), ("plants", ",")])
 def test_binary_text_hashes(course_data, tmp_path, name, separator):
     splits = load_data(name)
@@ -125,17 +118,6 @@ def test_cifar10_small(course_data):
     np.testing.assert_array_equal(splits.valid[-1].view(3, 1024).T.numpy(), line)
     first, same = (REGISTRY["cifar10_small"].file(name) for name in ("cifar10_batch_3.png", file))
     assert (first.hash, first.size) == (same.hash, same.size)         # the public file has another name
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name, sizes, columns", [
-    ("nltcs", (16181, 2157, 3236), 16), ("plants", (17412, 2321, 3482), 69)])
-def test_density_sets(course_data, name, sizes, columns):
-    splits = load_data(name)
-    for part, size in zip(PARTS, sizes, strict=True):
-        x = getattr(splits, part)
-        assert x.shape == (size, columns) and x.dtype == torch.uint8 and x.unique().tolist() == [0, 1]
-    assert splits.labels is None
 
 
 @pytest.mark.data

@@ -26,6 +26,16 @@ def test_instructions():
     assert " ".join(slide.prompt).startswith("<s> what topic is this about ?")
 
 
+def test_vocabulary():
+    words = toy_news.vocabulary()
+    for news in toy_news.draw_news(100, rng(2)):
+        for fields in toy_news.instructions(4):
+            asked = toy_news.instruct(news, fields)
+            assert all(word in words for word in (*asked.prompt, *asked.answer))
+        assert all(word in words for word in toy_news.instruct(news, ("topic",), slide=True).prompt)
+    assert words.symbol(words.bos_id) == "<s>" and words.symbol(words.eos_id) == "</s>"
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="num is 0"):
         toy_news.draw_news(0)

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.density import MADE, Mixture
+from course_lib.density import MADE
 from course_lib.density.made import draw_degrees, made_masks
 from tests.contract.models import CYCLE
 from tests.support.random import drawn, rng, rows
@@ -165,10 +165,6 @@ def test_remasked_shares_weights():
     assert made.remasked(5, order=[0, 1, 2, 3, 4, 5]).order.tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(ValueError, match="order is"):
         made.remasked(5, order=[0, 1])
-
-
-def masks_of(made, number):
-    return Mixture([made.remasked(seed) for seed in range(number)])
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------

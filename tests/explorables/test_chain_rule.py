@@ -65,17 +65,6 @@ def test_project_enumeration(order, dropped):
     assert costs(c, order, dropped).sum().item() == pytest.approx(cost, abs=1e-12)
 
 
-def test_conditionals_impossible_prefix():
-    """x1 is always 1: the rows given x1 = 0 are 1/2, and no number is NaN."""
-    joint = joint_from_conditionals(torch.tensor([1, 0.3, 0.7, 0, 1, 0.2, 0.9], dtype=torch.float64))
-    c = conditionals_in_order(joint)
-    assert c[[1, 3, 4]].tolist() == [0.5, 0.5, 0.5]
-    for order, dropped in itertools.product(ORDERS, SUBSETS):
-        q = project(conditionals_in_order(joint, order), order, dropped)
-        assert torch.isfinite(q).all() and q.min() >= 0 and q.max() <= 1
-        assert torch.isfinite(kl(joint, joint_from_conditionals(q, order)))
-
-
 def test_sample_library_inverse_cdf():
     from course_lib.conditional import Bernoulli
 

@@ -33,16 +33,6 @@ def test_field_equals_flips(kind, mask, monkeypatch):
     assert torch.equal(found, want), (found ^ want).nonzero()[:5].tolist()
 
 
-def test_kinds_blind_spot():
-    """Two columns to the right in the row above, and a wedge from there; the gated network reads it."""
-    w = ReceptiveField()
-    rows = w.text().splitlines()[1:1 + SIDE]
-    assert rows[6] == "######xxxxx" and rows[7] == "####@......" and rows[2] == "##########x"
-    assert w.kinds.count("never") == 5 + 4 + 3 + 2 + 1 and "not yet" not in w.kinds
-    w.network = "gated"
-    assert "never" not in w.kinds and "There is no blind spot." in w.text()
-
-
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

@@ -23,12 +23,6 @@ def cosine(x, y) -> float:
     return sum(a * b for a, b in zip(x, y)) / math.sqrt(sum(a * a for a in x) * sum(b * b for b in y))
 
 
-def test_rounded_cosines(stored):
-    exact = torch.nn.functional.normalize(stored(CHOSEN).double(), dim=1)
-    assert (rounded().unit() @ rounded().unit().T - exact @ exact.T).abs().max() < 0.01
-    assert len(CHOSEN) == len(set(CHOSEN)) == 391
-
-
 def test_neighbors_equal_library():
     for word in ("bad", "monday", "bat"):
         drawn = WordMap(view="neighbours", trail=[word]).result

@@ -83,13 +83,6 @@ def test_receptive_field_blind_spot():
     assert gated[0] > gated[1] > gated[2] == gated[3] == 0
 
 
-def test_receptive_field_row_lstm():
-    model = RowLSTM((8, 15), 4, 1, 1 + 2)
-    seen = model.receptive_field[7 * 15 + 7].view(8, 15)             # the middle of the last row
-    right = [int(row.nonzero().max()) for row in seen[:7]]           # each row above lets it see one pixel further
-    assert right == [14, 13, 12, 11, 10, 9, 8] and unseen(model) > 0
-
-
 def test_receptive_field_diagonal_bilstm():
     check.reads_all_before(DiagonalBiLSTM((8, 8), 4, 1, 3))
     usual = DiagonalBiLSTM((8, 8), 4, 1, 3, mirrored="A")

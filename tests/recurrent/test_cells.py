@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course_lib.recurrent import GRUCell, LSTMCell, RNNCell
+from course_lib.recurrent import GRUCell, LSTMCell, Recurrent, RNNCell
 from course_lib.recurrent import cells as module
 from tests.support.types import untyped
 
@@ -24,3 +24,7 @@ from tests.support.types import untyped
 def test_bad_input(call, error, message):
     with untyped(), pytest.raises(error, match=message):
         call()
+
+
+def test_repr():
+    assert "inputs=5, hidden=7, layers=2, directions=2" in repr(Recurrent("gru", 5, 7, 2, bidirectional=True))

@@ -36,3 +36,20 @@ def test_network_dead_units():
     assert sum(circle.get_linestyle()[0][1] is not None for circle in circles) == 1
     model.set_degrees([torch.tensor([2, 2, 2]), torch.tensor([2, 1, 2])])           # the second reads nothing
     assert show.masks.idle([layer.mask.bool() for layer in model.layers])[1].tolist() == [False, True, False]
+
+
+def test_matrices():
+    model = MADE(3, (4, 5), order=[1, 2, 0])
+    axes = show.masks.matrices(model).axes
+    for ax, layer in zip(axes, model.layers, strict=True):
+        assert torch.equal(torch.as_tensor(ax.images[0].get_array().data), layer.mask.int())
+    assert [t.get_text() for t in axes[0].get_xticklabels()] == ["$x_1$: 3", "$x_2$: 1", "$x_3$: 2"]
+    assert [t.get_text() for t in axes[2].get_yticklabels()] == ["$x_1$: 3", "$x_2$: 1", "$x_3$: 2"]
+
+
+def test_readers_order():
+    reads = torch.tensor([[0, 1, 1], [0, 0, 0], [0, 1, 0]]).bool()               # x2, x3, x1
+    plain, sorted_ = show.masks.readers({"a": reads, "b": reads}, [range(3), [1, 2, 0]]).axes
+    assert torch.as_tensor(plain.images[0].get_array().data).tolist() == reads.int().tolist()
+    assert torch.as_tensor(sorted_.images[0].get_array().data).tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+    assert [t.get_text() for t in sorted_.get_yticklabels()] == ["$x_{2}$", "$x_{3}$", "$x_{1}$"]

@@ -1,12 +1,11 @@
 """What the chapters show: sources cut by member, rows of images."""
 
-import json
 
 import pytest
 import torch
 
 from course_lib import show
-from tests.conftest import ROOT
+from course_lib.density import FVSBN
 
 
 class Example:
@@ -43,17 +42,11 @@ def test_source_unknown_member():
         show.source(Example, "fourth")
 
 
-def test_source_width_in_chapters():
-    shown = 0
-    for path in sorted((ROOT / "book").glob("[0-9]*.ipynb")):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            if "show.source(" not in "".join(cell["source"]):
-                continue
-            for output in cell["outputs"]:
-                code = "".join(output.get("data", {}).get("text/markdown", ""))
-                assert all(len(line) <= 92 for line in code.split("\n")), f"{path.name}: {code}"
-                shown += bool(code)
-    assert shown > 50
+def test_source_mime_bundle():
+    shown = show.source(FVSBN, "conditionals")
+    assert shown._repr_markdown_() == f"```python\n{shown.code}\n```"
+    assert repr(shown) == "source of FVSBN"
+    assert "F.linear(x, self.weight * self.earlier, self.bias)" in shown.code
 
 
 def test_images_rows():

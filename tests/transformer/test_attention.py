@@ -4,10 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from course_lib.transformer import _fused_attention as fused
 from course_lib.transformer._fused_attention import fused_attention
 from course_lib.transformer.attention import MultiHeadAttention, attention
 from course_lib.transformer.kv_cache import KVCache
@@ -51,32 +48,6 @@ def test_fused_attention_causal(T, S):
     same(fused_attention(q, k, v, causal=True), attention(q, k, v, causal_mask(T, S)))
     pad = some_mask(2, 1, 1, S)
     same(fused_attention(q, k, v, pad, causal=True), attention(q, k, v, pad & causal_mask(T, S)))
-
-
-def test_fused_attention_memory():
-    """No tensor, forward or backward, has as many elements as there are pairs of positions; the result is the same."""
-    T = fused.LONG + 8
-    q, k, v = (normal(2, 1, T, 4, seed=s).float().requires_grad_() for s in range(3))
-    pad = torch.ones(2, 1, 1, T, dtype=torch.bool)
-    pad[0, ..., :100] = pad[1, ..., -200:] = False
-    with Largest() as largest:
-        out = fused_attention(q, k, v, pad, causal=True)
-        out.sum().backward()
-    assert largest.size < T * T / 10
-    with Largest() as largest:
-        same(out, attention(q, k, v, pad & causal_mask(T)), 1e-5)
-    assert largest.size >= T * T
-
-
-class Largest(TorchDispatchMode):
-    """Elements of the largest tensor that an operation gives."""
-
-    size = 0
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        out = operation(*args, **(kwargs or {}))
-        self.size = max(self.size, *(t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)), 0)
-        return out
 
 
 def test_masks():

@@ -16,7 +16,6 @@ from course_lib.transformer.bert import (
 )
 from tests.support.hugging_face import saved, store
 from tests.support.random import rng
-from tests.support.tensors import same
 from tests.support.types import untyped
 from tests.transformer.bert_checks import MASK, TOKENS, TYPES, small_bert
 
@@ -142,16 +141,3 @@ B = small_bert()
 def test_bad_input(make, message):
     with untyped(), pytest.raises(ValueError, match=message):
         make()
-
-
-def test_states():
-    model, seen = small_bert().eval(), []
-    for block in model.blocks:
-        block.register_forward_hook(lambda block, args, out: seen.append((args[0], out)))
-    states = model.states(TOKENS, TYPES, MASK)
-    assert len(states) == len(model.blocks) + 1
-    same(states[0], model.norm(model.tokens(TOKENS) + model.positions.table.weight[:TOKENS.shape[1]] + model.types(TYPES)))
-    for before, after, (read, given) in zip(states, states[1:], seen):
-        same(before, read)
-        same(after, given)
-    same(states[-1], model(TOKENS, TYPES, MASK).tokens)

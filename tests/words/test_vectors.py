@@ -16,12 +16,15 @@ from course_lib.words import (
     WordVectors,
     agreement,
     analogies_right,
+    cooccurrences,
     lsa,
     ppmi,
+    svd_vectors,
     truncated_svd,
 )
 from course_lib.words.glove import weight
 from tests.support.random import normal, rng
+from tests.words import checks as check
 
 
 def test_truncated_svd_eckart_young():
@@ -53,6 +56,29 @@ def test_lsa_equals_sklearn():
     torch.testing.assert_close(space.place(x), space.documents)      # a document of the table is placed where it stands
     torch.testing.assert_close(space.words @ space.words.T, space.directions @ space.singular_values.diag() ** 2
                                @ space.directions.T)
+
+
+def test_svd_vectors_inner_products():
+    table = ppmi(cooccurrences(check.corpus(60)[0], 2)).to_dense().double()
+    full = svd_vectors(table, 7, p=1.0)
+    torch.testing.assert_close(full @ full.T, table @ table.T)
+    torch.testing.assert_close(svd_vectors(table, 3, p=0.5).square().sum(dim=0), torch.linalg.svdvals(table)[:3])
+
+
+def test_glove_after_update():
+    table, seen, vectors = cooccurrences(check.corpus(40)[0], 2), [], []
+    torch.manual_seed(0)
+    model = GloVe(7, 3)
+
+    def told(*row):
+        seen.append(row)
+        vectors.append(model.vectors)
+
+    losses = model.fit_counts(table, updates=4, after_update=told)
+    assert seen == list(enumerate(losses, 1)) and torch.equal(vectors[-1], model.vectors)
+    torch.manual_seed(0)
+    shorter = GloVe(7, 3)
+    assert shorter.fit_counts(table, updates=2) == losses[:2] and torch.equal(shorter.vectors, vectors[1])
 
 
 def test_topic_model():
@@ -101,6 +127,11 @@ def test_axis():
     axis = vectors.axis(["good"], ["bad"])
     torch.testing.assert_close(axis, torch.tensor([1.0, 0.0]))
     assert (vectors.unit() @ axis).argsort().tolist() == [0, 1, 2, 3]
+
+
+def test_average_unknown_words():
+    vectors = WordVectors(["a", "b"], torch.tensor([[1.0, 3.0], [3.0, 1.0]]))
+    assert vectors.average(["a", "z", "b"]).tolist() == [2, 2] and vectors.average(["z"]).tolist() == [0, 0]
 
 
 ABC = WordVectors(list("abc"), torch.eye(3))
