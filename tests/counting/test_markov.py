@@ -64,7 +64,6 @@ def test_stationary_cycle_and_absorbing():
     (lambda: MarkovChain(1), "k is 1"),
     (lambda: MarkovChain(2).fit_counts([0, 2]), "tokens contains 2; expected 0 to 1, the ids of this vocabulary"),
     (lambda: MarkovChain(2).fit_counts([0, 1], alpha=-1.0), "alpha is -1.0"),
-    (lambda: MarkovChain(2).log_prob(torch.tensor([[0, 2]])), "x contains 2"),
     (lambda: MarkovChain(2).log_prob(torch.tensor([[0]]), torch.zeros(1, 0, dtype=torch.long)), "context has 0 symbols; expected at least 1"),
     (lambda: MarkovChain(2).sample(2), "length is None"),
     (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.4]), torch.eye(2)), "initial has the minimum 0.4"),

@@ -48,10 +48,7 @@ def test_log_prob_is_product_of_entries():
 @pytest.mark.parametrize("table, message", [
     ({"a": [0.5, 0.5]}, 'table has no row for ""'),
     ({"": [0.5, 0.6]}, r"table\[''\] is \[0.5, 0.6\]; expected 2 probabilities that sum to 1"),
-    ({"": [1.5, -0.5]}, "expected 2 probabilities"),
-    ({"": [1.0]}, "expected 2 probabilities"),
     ({"": [0.5, 0.5], "a a": [0.5, 0.5]}, "table contains 'a a', which is unreachable; expected rows for"),
-    ({"": [0.5, 0.5], ".": [0.5, 0.5]}, r"table contains '\.', which is unreachable; expected rows for"),
     ({"": [0.5, 0.5], "c": [0.5, 0.5]}, r"table contains the symbol 'c'; expected one of a, \."),
 ])
 def test_bad_tables(table, message):

@@ -175,8 +175,6 @@ def size_of(number: int) -> dict:
 
 BAD = [
     (lambda: CacheSteps(width=7), "heads is 2 and width is 7; expected heads that divide the width"),
-    (lambda: CacheSteps(heads=3), "heads is 3 and width is 8; expected heads that divide the width"),
-    (lambda: setattr(CacheSteps(), "heads", 3), "heads is 3 and width is 8; expected heads that divide the width"),
     ({"layers": 0}, "layers is 0; expected 1 to 48"),
     ({"tokens": 1025}, "tokens is 1025; expected 2 to 1024"),
     ({"prompt": 5}, "prompt is 5; expected 1 to 4"),

@@ -37,7 +37,6 @@ def test_rank_p_values_ties():
 
 @pytest.mark.parametrize("scores, calibration, message", [
     (torch.zeros(2), torch.zeros(0), r"calibration has shape \(0,\); expected \(N,\), at least one score"),
-    (torch.zeros(2), torch.zeros(2, 3), r"calibration has shape \(2, 3\)"),
     (torch.zeros(2, 1), torch.zeros(3), r"scores has shape \(2, 1\); expected \(N,\), at least one score"),
     (torch.tensor([0.0, float("nan")]), torch.zeros(3), r"scores contains NaN at \[1\]; expected numbers"),
     (torch.zeros(2), torch.tensor([float("nan")]), r"calibration contains NaN at \[0\]"),
@@ -95,9 +94,7 @@ def test_other_scores():
     (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level is 0.95"),
     (lambda: typicality(torch.zeros(2), torch.zeros(0)), r"reference has shape \(0,\)"),
     (lambda: wilson(3, 2), "count is 3 and of is 2; expected 0 <= count <= of"),
-    (lambda: wilson(0, 0), "count is 0 and of is 0"),
     (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), integer levels from 0 to 255"),
-    (lambda: compressed_bits(torch.zeros(1, 4)), "dtype torch.float32"),
 ])
 def test_rates_bad_input(call, message):
     with pytest.raises(ValueError, match=message):

@@ -50,7 +50,6 @@ FULL = torch.ones(3, 7, dtype=torch.bool)
     (lambda: small_gpt().loss((padded()[0], FULL.long())), ValueError, "torch.int64; expected .* torch.bool"),
     (lambda: small_gpt().loss((padded()[0], FULL[:, :4])), ValueError, r"\(3, 4\) .* expected \(3, 7\), as tokens"),
     (lambda: encoder_decoder().encode((padded()[0], FULL.float())), ValueError, "mask has shape .* torch.float32"),
-    (lambda: encoder_decoder().log_prob(padded()[0], FULL), ValueError, "context is boolean"),
     (lambda: encoder_decoder().loss((padded(), padded("left"))), ValueError, "mask of target has padding left of a"),
     (lambda: tokens_and_mask([[1, 2], [3]], 7), TypeError, "tokens is of type list; expected a tensor"),
     (lambda: tokens_and_mask((FULL,), 7, name="source"), TypeError, "source is a tuple of Tensor; expected a tensor"),

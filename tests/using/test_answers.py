@@ -10,7 +10,6 @@ from course_lib.using import (
     answer_f1,
     exact_match,
     fit_reader,
-    matthews,
     normalized,
 )
 from tests.using import checks as check
@@ -24,7 +23,6 @@ def test_answer_metrics():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: accuracy(torch.zeros(2), torch.zeros(3)), "predicted has shape (2,) and labels (3,); expected (N,) for both"),
-    (lambda: matthews(torch.zeros(0), torch.zeros(0)), "N at least 1"),
     (lambda: exact_match("a", "a"), "truths is 'a'; expected a list of at least one answer"),
     (lambda: answer_f1("a", []), "truths is []; expected a list of at least one answer"),
     (lambda: SpanReader({}, longest=0), "longest is 0, sentences is 3 and buckets is 262144; expected at least 1 each"),

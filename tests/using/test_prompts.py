@@ -65,7 +65,6 @@ GPT = check.gpt()
 @pytest.mark.parametrize("call, message", [
     (lambda: write_prompt(" "), "question is empty; expected a text to answer"),
     (lambda: option_scores(GPT, torch.tensor([1]), []), "options has the lengths []; expected at least one option"),
-    (lambda: option_scores(GPT, torch.tensor([1]), [torch.tensor([])]), "options has the lengths [0]"),
     (lambda: option_scores(GPT, torch.ones(8, dtype=torch.long), [torch.tensor([1, 2])]),
      "prompt has 8 tokens and the longest option 2; expected at least 1, and together at most 9"),
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, check.MASK[:, :3])), "answer has shape (2, 3)"),

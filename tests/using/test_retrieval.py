@@ -47,13 +47,10 @@ def test_dense_cosine():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: TfIdf([]), "documents has 0 documents and no word; expected at least one word"),
-    (lambda: BM25([[], []]), "documents has 2 documents and no word; expected at least one word"),
     (lambda: TfIdf(["a text"]), "document 0 is the text 'a text'; expected a list of its words"),
     (lambda: BM25([["a"]], k1=-1), "k1 is -1 and b is 0.75; expected k1 of 0 or more, and b from 0 to 1"),
-    (lambda: BM25([["a"]], b=1.5), "k1 is 1.2 and b is 1.5; expected k1 of 0 or more, and b from 0 to 1"),
     (lambda: Latent([["a"], ["b"]], 3), "k is 3; expected 1 to 2 for a matrix of shape (2, 2)"),
     (lambda: TfIdf([["a"]]).search(["a"], k=2), "k is 2; expected 1 to 1, the number of documents"),
-    (lambda: TfIdf([["a"]]).search(["a"], k=0), "k is 0; expected 1 to 1, the number of documents"),
     (lambda: Dense(lambda texts: torch.zeros(1, 2), []), "documents is empty; expected at least one"),
     (lambda: Dense(lambda texts: torch.zeros(1, 2), [["a"], ["b"]]),
      "encode gave shape (1, 2) for 2 texts; expected (2, D)"),

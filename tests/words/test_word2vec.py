@@ -89,7 +89,6 @@ TEXT, _ = check.corpus()
     (lambda: train(SkipGram(5, 2), TEXT, epochs=1), "model has 5 words; expected 7, as in the corpus"),
     (lambda: train(SkipGram(7, 2), TEXT, epochs=0), "epochs is 0 and batch_size is 16384; expected at least 1 each"),
     (lambda: train(SkipGram(7, 2), TEXT, epochs=1, window=0), "window is 0; expected at least 1"),
-    (lambda: train(CBOW(7, 2), TEXT, epochs=1, window=0), "window is 0; expected at least 1"),
     (lambda: train(SkipGram(7, 2), Corpus.of([["a"], ["b"]], Vocabulary(check.WORDS)), epochs=1),
      "corpus has no pair of words within a window; expected sentences"),
     (lambda: kept_in_subsampling(torch.ones(2), 0.0), r"threshold is 0\.0; expected a frequency above 0, such as"),

@@ -14,11 +14,9 @@ def small_bert(V):
 
 @pytest.mark.parametrize("call, said", [
     (lambda: library.token_masking(torch.zeros(2, 3).long(), 0), "tokens has shape"),
-    (lambda: library.token_masking(torch.zeros(0).long(), 0), "tokens has shape"),
     (lambda: library.token_deletion(torch.arange(3), 1.2), "rate is 1.2; expected a share"),
     (lambda: library.text_infilling(torch.arange(3), 0, mean=0), "mean is 0"),
     (lambda: library.text_infilling(torch.arange(3), 0, rate=-1), "rate is -1"),
-    (lambda: library.span_corruption(torch.arange(9), range(20, 29), mean=0.5), "mean is 0.5"),
     (lambda: library.span_corruption(torch.arange(9), [20, 20, 21]), "each sentinel once"),
     (lambda: library.exchange(torch.arange(9), [(3, 5), (4, 6)], range(20, 29)), r"\(4, 6\) after a span"),
     (lambda: library.StaticMasking(torch.zeros(2, 3).long(), 0, mask_id=1, vocab_size=3), "copies is 0"),
@@ -33,12 +31,10 @@ def small_bert(V):
     (lambda: library.DisentangledAttention(8, 2, 2, ["content"]), "terms is"),
     (lambda: library.gap_sentences([["a"], ["b"]], 2), "number is 2; expected 1 to 1"),
     (lambda: library.gap_sentences([["a"], ["b"]], by="best"), "by is 'best'"),
-    (lambda: library.rouge_n(["a"], ["b"], 0), "n is 0"),
     (lambda: library.BARTConfig(9, 9, 1, 2, 2, norm="pre"), "expected 'all' and 'post'"),
     (lambda: library.BARTConfig(9, 9, 1, 2, 2, window=0), "window is 0"),
     (lambda: library.BARTConfig(9, 9, 1, 2, 2, activation="tanh"), "activation is 'tanh'"),
     (lambda: library.T5Config(9, 9, 0, 0, 1, buckets=6), "buckets is 6"),
-    (lambda: library.T5Config(9, 8, 0, 0, 1, tied="none"), "one vocabulary"),
 ])
 def test_bad_input(call, said):
     with pytest.raises(ValueError, match=said):

@@ -23,7 +23,6 @@ from tests.support.types import untyped
     (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; expected 0 to 4"),
     (lambda: OneWay(BiLM(5, 4), 0, backward=True),
      "backward is True and n is None; expected the number of tokens n"),
-    (lambda: LayerMix(0), "layers is 0; expected at least 1"),
     (lambda: LayerMix(2)([torch.zeros(3)]), "states has shapes [(3,)]; expected 2 tensors of one shape"),
     (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.zeros(1, 3, dtype=torch.long), 1),
      "word has shape (1, 3); expected (1, 2), as in states"),
