@@ -12,7 +12,7 @@ from torch.distributions import Distribution
 import course_lib
 from course_lib import hub
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.conditional import Conditional
+from course_lib.conditional import Categorical, Conditional
 from course_lib.density import NADE
 from tests.conftest import ROOT
 from tests.support import zoo
@@ -75,6 +75,14 @@ def test_unknown_name():
 # --- the models -------------------------------------------------------------------------------------------------------
 
 MODELS = [name for name in hub.MODULES if not isinstance(zoo.make(name), Conditional)]
+
+
+def test_repr_own_model():
+    class Coin(AutoregressiveModel):
+        pass
+
+    assert str(Coin(3)) == "Coin(n=3, conditional=Bernoulli())"
+    assert str(Coin(None, Categorical(4))) == "Coin(n=None, conditional=Categorical(4))"
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -82,6 +82,11 @@ def test_check_all_large_model():
         check_normalized(FVSBN(17))
 
 
+def test_check_all_vocabulary():
+    line = str(check_all(Linear(2, Categorical(70))))
+    assert "normalized (sum of p over 4900 states = 1.000000)" in line and "samples fit" in line
+
+
 # --- the model is left alone -----------------------------------------------------------------------------------------
 
 

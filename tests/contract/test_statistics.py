@@ -28,6 +28,19 @@ def test_chi_square_equals_scipy():
     assert ours == (pytest.approx(theirs.statistic), 29)
 
 
+def test_chi_square_rare_cells():
+    expected = torch.tensor([100.0] + [1.0] * 40 + [0.5], dtype=torch.float64)
+    statistic, freedom = chi_square(expected.clone(), expected)
+    assert statistic == pytest.approx(0, abs=1e-9) and 3 <= freedom <= 8
+    shifted = expected.clone()
+    shifted[1:21] += 1                                               # 20 cells doubled, 20 empty: the total is kept
+    shifted[21:41] -= 1
+    statistic, freedom = chi_square(shifted, expected)
+    assert p_value(statistic, freedom) < 1e-3
+    counts = torch.tensor([5.0, 1.0], dtype=torch.float64)
+    assert chi_square(counts, torch.tensor([6.0, 0.0], dtype=torch.float64))[0] == math.inf
+
+
 def test_uniform_tests_margins_and_pairs():
     u = torch.rand(500, 3, generator=rng(), dtype=torch.float64)
     (margins, free_m), (common, free_c) = uniform_tests(u, bins=4)

@@ -121,13 +121,6 @@ def test_no_impossible_tokens():
         assert not (found.tokens == 0).any()
 
 
-def test_training_mode_and_dropout():
-    model = small(dropout=0.5).train()
-    plain = small()
-    assert torch.equal(greedy(model, 8).tokens, greedy(plain, 8).tokens) and model.training
-    same(beam_search(model, 8).score, beam_search(plain, 8).score)
-
-
 GPT5 = small(vocab_size=5)
 
 

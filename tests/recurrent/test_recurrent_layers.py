@@ -33,15 +33,6 @@ def test_run_kernel_equals_run_steps(cell):
         same(a, b, 1e-12)
 
 
-def test_learned_start():
-    model = Recurrent("lstm", 3, 4, learned_start=True)
-    x = torch.randn(2, 5, 3)
-    same(model(x)[0], Recurrent.forward(model, x, model.start(2))[0])
-    model(x)[0].sum().backward()
-    assert model.first.shape == (1, 2, 4) and (model.first.grad != 0).all()
-    assert Recurrent("lstm", 3, 4).first is None
-
-
 def test_from_torch_without_bias():
     theirs = nn.GRU(3, 4, bias=False, batch_first=True)
     x = torch.randn(2, 5, 3)
