@@ -48,17 +48,6 @@ class MultipliesClasses(Own):
         return self.conditional(self.raw(x)[..., None].expand(-1, -1, 4))
 
 
-class LooksUp(Own):
-    """Floats where a table wants integers."""
-
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(2, 1)
-
-    def conditionals(self, x, context=None):
-        return self.conditional(self.table(x)[..., 0])
-
-
 class LooseMask(Own):
     """A mask that is no buffer."""
 
@@ -104,11 +93,6 @@ class Forgot(Own):
         return self.conditional(self.raw(x) + self.offset)
 
 
-class WrongWidth(Own):
-    def conditionals(self, x, context=None):
-        return self.conditional(F.linear(x, torch.zeros(5, 5).to(x)))
-
-
 class PredictsLogits(FVSBN):
     def predict(self, state):
         return state.logits[:, 0]
@@ -134,7 +118,6 @@ SENTENCES = [                                                        # "...": to
     (MultipliesClasses,
      "MultipliesClasses.conditionals fails on x (32, 3) of torch.int64: RuntimeError: ...; values of Categorical(4) are "
      "integers: self.conditional.encode(x, dtype) converts them to inputs of a layer"),
-    (LooksUp, f"LooksUp.conditionals {FLOATS}RuntimeError: ...{CAST}"),
     (LooseMask, f"LooseMask.conditionals {FLOATS}RuntimeError: ...{CAST}"),
     (AfterAContext,
      f"AfterAContext.conditionals {FLOATS}TypeError: ...; context is None: pass context= to a conditional "
@@ -149,7 +132,6 @@ SENTENCES = [                                                        # "...": to
      "WithoutContext fails: TypeError: ...; expected the signatures conditionals(x, context), start(batch, context), "
      "predict(state), update(state, x_i)"),
     (Forgot, f"Forgot.conditionals {FLOATS}AttributeError: 'Forgot' object has no attribute 'offset'"),
-    (WrongWidth, f"WrongWidth.conditionals {FLOATS}RuntimeError: ..."),
     (lambda: PredictsLogits(3),
      "PredictsLogits.predict returns a tensor of shape (4,); expected a distribution of batch shape (4,), such as "
      "self.conditional(raw)"),

@@ -13,7 +13,7 @@ import course_lib
 from course_lib import hub
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical, Conditional
-from course_lib.density import NADE
+from course_lib.density import FVSBN, NADE
 from tests.conftest import ROOT
 from tests.support import zoo
 
@@ -83,6 +83,7 @@ def test_repr_own_model():
 
     assert str(Coin(3)) == "Coin(n=3, conditional=Bernoulli())"
     assert str(Coin(None, Categorical(4))) == "Coin(n=None, conditional=Categorical(4))"
+    assert str(FVSBN(20, range(19, -1, -1))) == "FVSBN(n=20, order=[19, 18, 17, 16, 15, 14, ... 20 entries])"
 
 
 @pytest.mark.parametrize("name", MODELS)

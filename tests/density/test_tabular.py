@@ -92,16 +92,6 @@ def test_fit_counts_maximum_likelihood(order):
     assert all(f.logits.grad.abs().max() < 1e-9 for f in model.factors)
 
 
-def test_fit_counts_smoothing():
-    x = torch.tensor([[1, 1]] * 3 + [[1, 0]])
-    for alpha in (0.5, 1.0, 2.0):
-        model = Tabular(2).double().fit_counts(x, alpha=alpha)
-        p0, p1 = (f.logits.detach().sigmoid().tolist() for f in model.factors)
-        assert p0[0] == pytest.approx((4 + alpha) / (4 + 2 * alpha))
-        assert p1 == pytest.approx([0.5, (3 + alpha) / (4 + 2 * alpha)])   # the row of x_0 = 0 was never visited
-    assert Tabular(2).double().fit_counts(x).factors[1].logits[0] == 0
-
-
 def test_fit_counts_weights():
     x, w = torch.tensor([[0, 1], [1, 1], [1, 0]]), torch.tensor([2.0, 1.0, 3.0])
     repeated = Tabular(2).double().fit_counts(x.repeat_interleave(w.long(), 0))
