@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import pytest
 import torch
@@ -207,21 +206,3 @@ def test_orders():
     model = FVSBN(3, given)
     given[0] = 1
     assert model.order.tolist() == [2, 0, 1]
-
-
-# --- saved, copied, cast ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("way", ["deepcopy", "pickle", "cast"])
-@pytest.mark.parametrize("name", MODELS)
-def test_copies_independent(name, way):
-    model = drawn(MODELS[name](), 1)
-    x = rows(model, 10)
-    want = model.log_prob(x).detach()
-    other = {"deepcopy": copy.deepcopy, "pickle": lambda m: pickle.loads(pickle.dumps(m)),
-             "cast": lambda m: copy.deepcopy(m).float().double().to("cpu")}[way](model)
-    torch.testing.assert_close(other.log_prob(x), want, **({"rtol": 1e-5, "atol": 1e-5} if way == "cast" else {}))
-    other.randomize(rng(77))
-    assert torch.equal(model.log_prob(x), want) and not torch.equal(other.log_prob(x), want)
-    for t in (*other.parameters(), *other.buffers()):
-        assert t.dtype in (torch.float64, torch.long, torch.bool)

@@ -12,7 +12,6 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits
 
 from course_lib.data import load_data
-from course_lib.data.download import local
 from course_lib.data.readers import read_binary_text, read_idx
 from course_lib.data.registry import REGISTRY
 
@@ -75,15 +74,6 @@ def test_binary_text_hashes(course_data, tmp_path, name, separator):
         if part == "test":
             (tmp_path / file.name).write_bytes(text.tobytes())
             np.testing.assert_array_equal(read_binary_text(tmp_path / file.name, x.shape[1], separator), x)
-
-
-@pytest.mark.data
-def test_fashion_mnist_test_files(course_data):
-    entry = REGISTRY["fashion_mnist"]
-    images = read_idx(local("fashion_mnist", entry.file("t10k-images-idx3-ubyte.gz")))
-    labels = read_idx(local("fashion_mnist", entry.file("t10k-labels-idx1-ubyte.gz")))
-    assert images.shape == (10000, 28, 28) and images.min() == 0 and images.max() == 255
-    assert np.bincount(labels).tolist() == [1000] * 10
 
 
 @pytest.mark.data

@@ -82,6 +82,17 @@ def test_counts_literal_loop():
     assert w.counts[0].count == int((w.fate > 0).sum()), "the shown draw is the first that is counted"
 
 
+def test_reshare_sums_to_one():
+    for a in range(0, 101, 5):
+        for b in range(0, 101 - a, 5):
+            for i in range(3):
+                for value in range(0, 101, 5):
+                    new = reshare([a, b, 100 - a - b], i, value)
+                    assert sum(new) == 100 and min(new) >= 0 and new[i] == value
+    assert reshare([80, 10, 10], 0, 85) == [85, 10, 5] and reshare([80, 10, 10], 1, 30) == [70, 30, 0]
+    assert reshare([80, 10, 10], 2, 0) == [90, 10, 0] and reshare([5, 90, 5], 2, 50) == [0, 50, 50]
+
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

@@ -83,6 +83,16 @@ def test_uniforms_published_xorshift():
     assert uniforms(0, 5) == uniforms(0, 5) and 0 < min(uniforms(0, 999)) and max(uniforms(0, 999)) < 1
 
 
+def test_state_keeps_joint():
+    w = ChainRule()
+    before, order = w.joint, [2, 0, 1]
+    w.set_state({"order": order, "conditionals": conditionals_in_order(before, order).tolist()})
+    torch.testing.assert_close(w.joint, before, rtol=0, atol=1e-12)
+    w.reorder((1, 0, 2))
+    torch.testing.assert_close(w.joint, before, rtol=0, atol=1e-12)
+    assert w.order == [1, 0, 2] and w.conditionals[0] == pytest.approx(before.sum((0, 2))[1].item())
+
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

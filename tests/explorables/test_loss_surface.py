@@ -41,6 +41,11 @@ def test_path_equals_torch(surface, optimizer):
         torch.testing.assert_close(mine, torchs, rtol=1e-9, atol=1e-9)
 
 
+def test_path_divergence():
+    assert len(path("valley", "SGD", 0.25, [-2.2, 1.4], 100)) < 100
+    assert "SGD at rate 0.25: diverged." in LossSurface(rates=[0.25, 0.1, 0.1, 0.1], steps=100, noisy=False).text()
+
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

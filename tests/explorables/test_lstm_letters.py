@@ -32,6 +32,18 @@ def test_result_equals_torch():
         torch.testing.assert_close(w.result.logits, w._model(torch.tensor([w.ids]))[0], rtol=0, atol=1e-9)
 
 
+def test_run_held_gate():
+    w = LstmLetters(cell=22)
+    free = run(w._model, w.ids)
+    for number, gate in enumerate("ifo"):
+        for value in (0, 1):
+            held = run(w._model, w.ids, 22, f"{gate}={value}")
+            assert (held.gates[:, number, 22] == value).all()
+            assert torch.equal(held.gates[0, :, :22], free.gates[0, :, :22]), "the first letter's other gates are free"
+    closed = run(w._model, w.ids, 22, "i=0")
+    assert (closed.c[:, 22] == 0).all() and not torch.equal(closed.logits, free.logits)
+
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

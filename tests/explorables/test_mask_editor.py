@@ -47,6 +47,14 @@ def test_reach_equals_gradients(n):
         assert torch.equal(first_layer(mask), found)
 
 
+@pytest.mark.parametrize("mask, causal", [
+    ([[0, 0, 0], [0, 0, 0], [0, 0, 0]], True), ([[1, 0, 0], [1, 1, 0], [0, 1, 1]], True),
+    ([[1, 0, 0], [1, 1, 0], [1, 1, 1]], True), ([[1, 0, 0], [1, 1, 1], [1, 1, 1]], False),
+    ([[0, 0, 1], [0, 0, 0], [0, 0, 0]], False)])
+def test_verdict_causal(mask, causal):
+    assert verdict(["a", "b", "c"], torch.tensor(mask).bool()).startswith("Causal") is causal
+
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from course_lib.conditional import Categorical
-from course_lib.decoding import reshape
+from course_lib.counting import NGram
+from course_lib.decoding import reshape, sample
 from course_lib.explorables.decoding_tree import stated_uniforms
 from course_lib.explorables.next_word import CONTEXTS, NextWord, Setting, after, prose_model, ranked
+from course_lib.tokenizers import CharTokenizer
 from tests.explorables.conftest import state_of
 from tests.explorables.figure import Figure, choose, click, fill, keys
 
@@ -38,6 +40,23 @@ def test_after_equals_library(cut, tau, k, p):
     late, first = after(log_p, Setting(cut, tau, k, p, late=True)), reshape(log_p, 1, **options)
     assert torch.equal(late.log_p, reshape(first, tau)) and torch.equal(late.kept, first > -torch.inf)
     assert late.mass == pytest.approx(log_p.softmax(0)[late.kept].sum().item())
+
+
+def test_own_model():
+    words = CharTokenizer.fit("to be or not to be")
+    model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
+    model.fit_counts(words.encode("to be or not to be"))
+    w = NextWord(["t", "b"], model, words, cut="top-p", top_p=0.3)
+    assert w.symbols == words.vocabulary.symbols and "after “b”: keeps 1 of" in w.text()
+    torch.testing.assert_close(w.after(0).log_p, reshape(w.log_p(0), top_p=0.3))
+    assert sample(model, 1, words.encode("b")[None], top_p=0.3).tokens.item() in w.after(1).kept.nonzero()
+
+
+def test_own_vocabulary_too_large():
+    words = CharTokenizer.fit("".join(map(chr, range(0x4E00, 0x4E00 + 2001))))
+    model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
+    with pytest.raises(ValueError, match="words has 2001 symbols; expected at most 2000"):
+        NextWord([chr(0x4E00), chr(0x4E01)], model, words)
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------

@@ -10,6 +10,14 @@ from course_lib.explorables.sinusoids import BASES, WIDTHS, Sinusoids
 from course_lib.transformer.positions import frequencies, offset_distance, offset_product, offset_rotation, sinusoidal
 from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, texts
 
+
+def test_pair_clipped_to_width():
+    w = Sinusoids(width=16, pair=7)
+    w.width = 6
+    assert w.pair == 2
+    w.set_state({"width": 4, "pair": 1, "position": 7, "offset": -7})         # as the page sends it, all at once
+    assert (w.width, w.pair, w.position, w.offset) == (4, 1, 7, -7)
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear
 from course_lib.training.batches import epoch_batches
-from tests.support.training import SMALL, Climber, Logits
+from tests.support.training import SMALL, Logits
 
 
 @pytest.fixture
@@ -65,18 +65,6 @@ def test_fit_short_last_batch():
     weighted, plain = by_hand(Logits(), x, epochs=1, batch_size=10, lr=1e-3, seed=seed)
     assert history.train == pytest.approx(weighted, rel=1e-14)
     assert abs(history.train[0] - plain[0]) > 0.01                   # the mean of means would be seen
-
-
-def test_fit_uses_loss_of_model(data):
-    class WithLoss(Logits):
-        def loss(self, batch):
-            assert batch.dtype == torch.uint8
-            return 3 * -self.log_prob(batch).mean() + 1
-
-    plain = fit(Logits(), data, epochs=1, batch_size=23, lr=1e-3)
-    history = fit(WithLoss(), data, data, epochs=1, batch_size=23, lr=1e-3)
-    assert history.train[0] == pytest.approx(3 * plain.train[0] + 1, rel=1e-12)
-    assert history.valid[0] < plain.train[0]                         # validated in nats
 
 
 def test_fit_with_context(data):
@@ -152,22 +140,6 @@ def test_cosine_equals_torch():
         assert cosine(17)(step) == pytest.approx(optimizer.param_groups[0]["lr"], abs=1e-12)
         optimizer.step()
         schedule.step()
-
-
-def test_fit_schedule(data):
-    steps = []
-
-    def halve(step):
-        steps.append(step)
-        return 0.5 ** step
-
-    model = Climber()
-    history = fit(model, data, epochs=2, batch_size=10, lr=0.1, schedule=halve)
-    assert steps[-6:] == [1, 2, 3, 4, 5, 6]
-    assert history.lr == [0.1 * 0.5 ** 3, 0.1 * 0.5 ** 6]
-    assert model.w.item() == pytest.approx(0.1 * (1 - 0.5 ** 6), rel=1e-6)        # Adam moves by lr on a constant slope
-    assert fit(Climber(), data, epochs=2, batch_size=10, lr=0.1, schedule="linear").lr == pytest.approx(
-        [0.1 * 4 / 6, 0.1 / 6])
 
 
 def test_epoch_batches_by_length():

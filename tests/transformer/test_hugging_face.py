@@ -97,6 +97,7 @@ def ours_generated(found):
 
 PROMPTS = [[2, 3, 4, 5], [6], [7, 8], [9, 10, 3]]
 
+
 @pytest.fixture(scope="module", params=range(3))
 def pair_that_ends(request, tmp_path_factory):
     """Two models alike, and the token that as an end gives hypotheses of the most different lengths."""
