@@ -1,4 +1,4 @@
-"""The base class: two views, samplers, orders, and what a model keeps when it is saved, copied or cast."""
+"""The base class: two views, samplers and orders."""
 from __future__ import annotations
 
 import copy

@@ -1,4 +1,4 @@
-"""Input is checked once, in the base class, whoever wrote what is called; and the hooks that models share have names."""
+"""Input is checked once, in the base class, whoever wrote what is called."""
 from __future__ import annotations
 
 import threading

@@ -1,4 +1,4 @@
-"""The autodiff against torch's: values, derivatives, higher derivatives, and what it refuses."""
+"""The autodiff: long graphs, what has no gradient, and what it refuses. Its values and derivatives: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Activations and networks against torch's; what a hidden layer buys, and linear layers that are one."""
+"""What a network refuses. Its values and gradients: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The optimizers against torch.optim, step by step."""
+"""The optimizers on numbers and tensors, and what they refuse. Their steps beside torch's: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Linear and logistic regression against numpy, torch and scikit-learn."""
+"""Columns and classes that have no solution, and bad input. Solutions beside scikit-learn's: checks.py."""
 from __future__ import annotations
 
 import pytest

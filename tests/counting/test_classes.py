@@ -1,4 +1,4 @@
-"""Brown's classes against brute force on small texts, the class n-gram against its formula, and real words."""
+"""Brown's classes against brute force on small texts, and the class n-gram against its formula."""
 from __future__ import annotations
 
 import math

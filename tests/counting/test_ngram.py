@@ -1,4 +1,4 @@
-"""N-grams against hand counts and dictionaries, EM, and bad input."""
+"""N-grams against dictionaries, EM, and bad input."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""N-grams keep the contract, planted faults break it, and no model beats the entropy of its source but a leak."""
+"""N-grams keep the contract under every smoothing, with a start symbol and after a prompt."""
 from __future__ import annotations
 
 import pytest

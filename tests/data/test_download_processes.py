@@ -1,4 +1,4 @@
-"""Two processes that want the same file, a killed one, and what a reader sees while he waits."""
+"""Two processes that want the same file, and a killed one."""
 from __future__ import annotations
 
 import os

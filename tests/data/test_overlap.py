@@ -1,4 +1,4 @@
-"""The share of held-out items that occur in training is counted, printed and limited."""
+"""The share of held-out items that occur in training is counted and limited."""
 from __future__ import annotations
 
 import pytest

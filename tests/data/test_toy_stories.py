@@ -1,4 +1,4 @@
-"""Stories from a grammar: whole, repeatable, and of the subject that they say."""
+"""Stories from a grammar: whole and repeatable."""
 from __future__ import annotations
 
 import pytest

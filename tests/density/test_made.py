@@ -1,4 +1,4 @@
-"""MADE: the slide's masks worked by hand, the equation in loops, its sampler against full passes, shared weights."""
+"""MADE: the slide's masks, the equation in loops, its sampler against full passes, shared weights."""
 from __future__ import annotations
 
 import copy

@@ -1,4 +1,4 @@
-"""A mixture: logsumexp of joint log-probabilities, and why averaged logits are no likelihood."""
+"""A mixture: logsumexp of joint log-probabilities, and the weight of each component in the gradient."""
 from __future__ import annotations
 
 import math

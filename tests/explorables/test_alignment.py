@@ -1,4 +1,4 @@
-"""Two translators side by side: their steps against the library's parallel view, what the chapter says of them, bad input."""
+"""Two translators side by side: their steps against the library's parallel view, bad input."""
 from __future__ import annotations
 
 import pytest

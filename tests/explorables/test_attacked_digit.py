@@ -1,4 +1,4 @@
-"""The attacked digit: its numbers against literal loops, its size, its words, bad input."""
+"""The attacked digit: its numbers against literal loops, what its page carries, bad input."""
 from __future__ import annotations
 
 import base64

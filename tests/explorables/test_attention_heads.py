@@ -1,4 +1,4 @@
-"""Attention head by head: its numbers against the library's layers one by one, its weights against the model's."""
+"""Attention head by head: its numbers against the library's layers one by one."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Attention in a BERT: its maps and costs against layers written out, what the page carries, and what its text says."""
+"""Attention in a BERT: its maps and costs against layers written out."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""What the scripts of all figures share: held once, put in front of each, and what it promises to each."""
+"""What the scripts of all figures share, and what it promises to each."""
 from __future__ import annotations
 
 import json

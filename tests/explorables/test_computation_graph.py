@@ -1,4 +1,4 @@
-"""The computation graph: complete passes are torch's, every step adds one thing, bad input."""
+"""The computation graph: complete passes are torch's, bad input."""
 from __future__ import annotations
 
 import pytest

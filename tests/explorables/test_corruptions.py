@@ -1,4 +1,4 @@
-"""One text under every objective: the figure against the package's own functions, number by number, and in shares."""
+"""One text under every objective: the figure against the package's own functions, number by number."""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""The balls on a loss surface: every path is torch.optim's, surfaces have the gradients that they claim, bad input."""
+"""The balls on a loss surface: every path is torch.optim's, bad input."""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""The LSTM that reads letters: its numbers against torch's LSTM, what its cells follow measured anew, bad input."""
+"""The LSTM that reads letters: its numbers against torch's LSTM, gates that are held, bad input."""
 from __future__ import annotations
 
 import torch

@@ -1,4 +1,4 @@
-"""The figure of MADE's masks: connections against the model, degrees as MADE draws them, state that may not be."""
+"""The figure of MADE's masks: connections against the model, dead units and leaks, bad input."""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""NADE pixel by pixel: its numbers against the library's own passes, its weights against the model's, its words."""
+"""NADE pixel by pixel: its numbers against the library's own passes."""
 from __future__ import annotations
 
 import pytest

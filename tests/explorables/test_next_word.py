@@ -1,4 +1,4 @@
-"""The next word after two beginnings: its numbers are the library's, its tail is there, its point is visible untouched."""
+"""The next word after two beginnings: its numbers are the library's."""
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""The figure of the receptive field: its words, its kinds of pixels against what weights react to, bad input."""
+"""The figure of the receptive field: its kinds of pixels against what weights react to, bad input."""
 from __future__ import annotations
 
 import itertools

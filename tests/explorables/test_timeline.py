@@ -1,4 +1,4 @@
-"""The timeline: the table behind the figure, its axis, its links and its words."""
+"""The timeline: its links, and what it shows."""
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""The transformer in the page: its numbers against the library's layers, its weights, its measured shares, bad input."""
+"""The transformer in the page: its numbers against the library's layers, bad input."""
 from __future__ import annotations
 
 from contextlib import ExitStack

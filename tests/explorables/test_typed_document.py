@@ -1,4 +1,4 @@
-"""The typed document: its numbers by hand, against scikit-learn, in the browser by typing and by keyboard."""
+"""The typed document: its numbers against scikit-learn, in the browser by typing and by keyboard."""
 from __future__ import annotations
 
 import math

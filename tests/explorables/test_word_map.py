@@ -1,4 +1,4 @@
-"""The map of words: cosines against the stored vectors, views against literal loops, its size, words, bad input."""
+"""The map of words: views against literal loops and the library, bad input."""
 from __future__ import annotations
 
 import math

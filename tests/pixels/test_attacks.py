@@ -1,4 +1,4 @@
-"""Attacks: their equation, their box, and what an adaptive one goes through."""
+"""Attacks: the classifier, the box, the pixels that may change, bad input. Their equations: checks.py."""
 from __future__ import annotations
 
 import pytest

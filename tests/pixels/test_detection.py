@@ -1,4 +1,4 @@
-"""Ranks, rates and repair: against scipy and scikit-learn, by their definitions, and for what they promise."""
+"""Ranks, rates and repair: against scipy and scikit-learn, and by full passes."""
 from __future__ import annotations
 
 import zlib

@@ -1,4 +1,4 @@
-"""Cells against torch's and against their equations in loops, one number at a time."""
+"""What a cell says of itself, and what it refuses. Its equations beside torch's: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The recurrent language model: the contract, its memory, prompts, its start, the slide's 'hello', streams."""
+"""The recurrent language model: the contract, prompts, its start, the slide's 'hello', streams."""
 from __future__ import annotations
 
 import re

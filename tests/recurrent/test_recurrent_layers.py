@@ -1,4 +1,4 @@
-"""Layers against torch.nn's: value and gradient, several, in both directions, packed; torch's kernels against steps."""
+"""Layers: torch's kernels against steps, and bad input. Values and gradients beside torch's: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The four scores against loops over pairs; what they cost; selections, hard and soft, and the gradients through them."""
+"""The four scores against loops over pairs; selections, hard and soft, and the gradients through them."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The drawings as files and as objects: what is listed, what a notebook gets, what the files must not hold."""
+"""The drawings as files and as objects: what is listed, and what a notebook gets."""
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,4 @@
-"""The drawings as a reader sees them: nothing overlaps, leaves its shape or fades, wide and narrow, light and dark."""
+"""The drawings as a reader sees them: nothing overlaps, leaves its shape or fades, light and dark."""
 from __future__ import annotations
 
 from pathlib import Path

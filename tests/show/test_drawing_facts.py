@@ -1,4 +1,4 @@
-"""The drawings say what the models are: connections, shared weights, numbers and shapes come out of the library."""
+"""Two drawings that compute what they say: MADE's connections, and the numbers of one query."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Label smoothing in both forms, the inverse square root, against torch and against what is written."""
+"""Label smoothing in both forms: gradients, torch's own, bad input."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Attention against loops, against torch, and against what a mask promises."""
+"""Attention against loops and torch, dropout under masks, bad input. The rest: checks.py."""
 from __future__ import annotations
 
 import pytest

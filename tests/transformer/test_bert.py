@@ -1,4 +1,4 @@
-"""BERT: what it reads and what it does not, its losses, its files; and what it is trained to undo."""
+"""BERT: its size, its files, pairs of sentences, bad input. What it reads, its losses: bert_checks.py."""
 from __future__ import annotations
 
 import warnings

@@ -1,4 +1,4 @@
-"""Blocks against torch's layers, and against the six equations."""
+"""A decoder block with a cache, and bad input. Values and gradients beside torch's layers: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""GPT: the contract, the two views, the window, prompts of unequal lengths, and what it refuses."""
+"""GPT: the contract, its start, prompts, and what it refuses. Views and generation: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""GPT-2 in Hugging Face's files, without its library: names, shapes, what is ignored, what is refused."""
+"""GPT-2 in Hugging Face's files, without its library: what is read, downloaded, refused."""
 from __future__ import annotations
 
 import functools

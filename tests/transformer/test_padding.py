@@ -1,4 +1,4 @@
-"""One convention for texts of unequal length: tokens and a boolean mask, True for real tokens, in all three models."""
+"""Texts as tokens and mask: what is passed on, what is refused. What is right: padding_checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Rotary positions in a GPT, and generation past the window with a past that rolls."""
+"""Rotary positions in a GPT: the contract, padding, bad input. Generation past the window: rotary_checks.py."""
 from __future__ import annotations
 
 import pytest

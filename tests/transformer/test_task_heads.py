@@ -1,4 +1,4 @@
-"""Heads for tasks: what each reads, what is refused. Their files: test_hugging_face_bert.py and test_hugging_face_tasks.py."""
+"""What heads for tasks refuse. What each reads: task_head_checks.py; their files: test_hugging_face_*.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The encoder-decoder: torch's layers stacked, the contract, decoding with and without what is kept, ties, padding."""
+"""The encoder-decoder: torch's layers stacked, the contract, ties, bad input. The rest: transformer_checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""What a leaderboard counts, and the reader of spans."""
+"""What a leaderboard counts, and bad input. F1, correlation and the reader of spans: checks.py."""
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Layers as features, and what a probe makes of them."""
+"""Layers as features, beside transformers' own, and bad input. Probes: checks.py."""
 from __future__ import annotations
 
 import pytest

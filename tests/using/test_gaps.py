@@ -1,4 +1,4 @@
-"""Names in a gap, scored by a frozen BERT."""
+"""What the scores of names in a gap refuse. What they are: checks.py."""
 from __future__ import annotations
 
 import pytest

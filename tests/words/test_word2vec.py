@@ -1,4 +1,4 @@
-"""Skip-gram and CBOW: loss, negatives, subsampling, training."""
+"""Skip-gram and CBOW: batches, subsampling, training."""
 from __future__ import annotations
 
 from collections import Counter

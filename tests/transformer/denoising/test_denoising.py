@@ -1,4 +1,4 @@
-"""The library keeps what `checks` asks; bad input is refused by name."""
+"""Bad input is refused by name. What is right: checks.py."""
 from __future__ import annotations
 
 import pytest

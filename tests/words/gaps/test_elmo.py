@@ -1,4 +1,4 @@
-"""ELMo: two language models with torch's LSTMs, no direction that sees ahead, the mixture of layers, pieces to words."""
+"""What ELMo refuses. Its two language models, mixture and pieces beside torch's: checks.py."""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,4 @@
-"""A masked word by a window, by convolutions, by two recurrent networks: what each reads, against torch's layers."""
+"""A masked word by a window, by convolutions, by two recurrent networks: padding, losses, bad input."""
 from __future__ import annotations
 
 import re

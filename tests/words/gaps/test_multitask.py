@@ -1,4 +1,4 @@
-"""One network for several tasks: torch's functions, the ranking loss, windows."""
+"""One network for several tasks: its loss, and bad input. The network itself: checks.py."""
 from __future__ import annotations
 
 import re
