@@ -1,4 +1,4 @@
-"""Layers: torch's kernels against steps, and bad input. Values and gradients beside torch's: checks.py."""
+"""Layers against torch.nn's: value and gradient, several, packed; torch's kernels against steps; bad input."""
 from __future__ import annotations
 
 import pytest
@@ -7,9 +7,17 @@ from torch import nn
 
 from course_lib.recurrent import CELLS, Recurrent
 from course_lib.recurrent.layers import run, run_steps
+from tests.recurrent import checks as check
 from tests.support.random import normal, redrawn
 from tests.support.tensors import gradients, same
 from tests.support.types import untyped
+
+
+@pytest.mark.parametrize("lengths", [None, check.LENGTHS], ids=["whole", "packed"])
+@pytest.mark.parametrize("layers, bidirectional", [(1, False), (3, False), (2, True)])
+@pytest.mark.parametrize("cell", CELLS)
+def test_layers_equal_torch(cell, layers, bidirectional, lengths):
+    check.is_torchs(cell, Recurrent, lengths, layers, bidirectional)
 
 
 @pytest.mark.parametrize("cell", CELLS)

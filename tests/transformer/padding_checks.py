@@ -6,6 +6,7 @@ import torch
 from course_lib.contract import check_all
 from course_lib.decoding import beam_search, exhaustive, greedy, sample, stochastic_beam
 from course_lib.tokenizers import left_pad, pad
+from course_lib.transformer import PretrainingBatch, mask_tokens
 from tests.support.random import redrawn, rng
 from tests.support.tensors import same
 from tests.transformer import checks, transformer_checks
@@ -46,6 +47,22 @@ def gpt_reads_no_padding(module):
             same(loss, sum(value * n for value, n in each) / count)
             weights = model.attention_weights(tokens, mask)[1][0]
             same(weights[:, mask[0]][..., mask[0]], model.attention_weights(torch.tensor([ROWS[0]]))[1][0])
+
+
+def bert_reads_no_padding(module):
+    """On the right, where [CLS] leaves room for it: vectors, the sentence, and what is masked and asked."""
+    model = bert(module)
+    for fill in FILLS:
+        tokens, mask = padded("right", fill)
+        encoded = model(tokens, mask=mask)
+        for b, row in enumerate(ROWS):
+            alone = model(torch.tensor([row]))
+            same(encoded.tokens[b][mask[b]], alone.tokens[0])
+            same(encoded.sentence[b], alone.sentence[0])
+        read, chosen = mask_tokens(tokens, 7, 11, mask=mask, rate=0.5, generator=rng(1))
+        assert torch.equal(read[~mask], tokens[~mask]) and not chosen[~mask].any() and chosen.any()
+        batch = PretrainingBatch(read, torch.zeros_like(read), mask, chosen, tokens)
+        same(model.loss(batch)[0], model.loss(PretrainingBatch(*(part[:, :5] for part in batch[:5])))[0])
 
 
 def encoder_decoder_reads_no_padding(module):

@@ -23,6 +23,11 @@ def test_attention_equals_loops(form):
     check.is_the_equation(form)
 
 
+@BOTH
+def test_attention_refuses_masks(form):
+    check.refuses_what_only_happens_to_fit(form)
+
+
 def test_fused_attention_dropout_under_mask():
     """Where a mask hides all but one key, what comes out is its value, rescaled, or nothing."""
     q, v = normal(2, 3, 6, 4), normal(2, 3, 6, 5, seed=1)

@@ -14,6 +14,10 @@ from tests.transformer.padding_checks import ROWS, encoder_decoder, padded
 small_gpt, small_bert = check.gpt, check.bert(bert)
 
 
+def test_bert_reads_no_padding():
+    check.bert_reads_no_padding(bert)
+
+
 def test_bert_refuses_left_padding():
     tokens, mask = padded("left")
     with pytest.raises(ValueError, match=r"mask is False at the first position of a row; expected padding on the right"):

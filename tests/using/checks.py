@@ -317,6 +317,21 @@ def takes_spans_of_a_sentence(m):
     assert reader.answer("When?", "...") == ""
 
 
+def learns_what_is_asked_for(m):
+    """A year for "when", a place for "in which city", of people and places in pairs that were not trained."""
+    people, places = ["Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald"], ["London", "Paris", "Rome", "Oslo", "Bonn", "Bern"]
+    asked = []
+    for i, person in enumerate(people):
+        for j, place in enumerate(places):
+            year = str(1800 + 7 * i + j)
+            text = f"{person} was born in {place} in {year}."
+            asked += [(f"When was {person} born?", text, [year]), (f"In which city was {person} born?", text, [place])]
+    reader = m.SpanReader({}, buckets=4096)
+    assert m.fit_reader(reader, asked[:48], epochs=6) == 1.0
+    right = [reader.answer(question, text) in truths for question, text, truths in asked[48:]]
+    assert sum(right) / len(right) > 0.9
+
+
 def raises_the_likelihood_of_right_spans(m):
     """Of all of them together: two answers that are right share what the wrong ones lose. A question without one is left out."""
     reader = m.SpanReader({}, buckets=512)

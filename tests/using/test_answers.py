@@ -11,6 +11,7 @@ from course_lib.using import (
     exact_match,
     fit_reader,
     normalized,
+    reader,
 )
 from tests.using import checks as check
 
@@ -19,6 +20,10 @@ def test_answer_metrics():
     check.normalizes_as_squad(normalized)
     check.shares_words(answer_f1)
     assert exact_match("The Broncos.", ["Denver", "broncos"]) == 1.0 and exact_match("Denver Broncos", ["Broncos"]) == 0.0
+
+
+def test_fit_reader():
+    check.learns_what_is_asked_for(reader)
 
 
 @pytest.mark.parametrize("call, message", [

@@ -137,6 +137,12 @@ def windows_read(r):
     return check
 
 
+def pooling_loses_the_order(make):
+    model = redrawn(make(6, 3, 2, 5, pooled=True))
+    text = torch.tensor([[1, 2, 3, 4, 5]])
+    same(model(text)[0, 2], model(text[:, [4, 1, 2, 0, 3]])[0, 2])
+
+
 def order_counts(make):
     model = redrawn(make(6, 3, 2, 5))
     text = torch.tensor([[1, 2, 3, 4, 5]])

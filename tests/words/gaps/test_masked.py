@@ -15,6 +15,10 @@ MODELS = {"window": lambda: WindowCloze(5, 3, 2, 4), "pooled": lambda: WindowClo
           "convolution": lambda: ConvCloze(5, 3, 3, 2), "two RNNs": lambda: BiRNNCloze(5, 3, 4, "lstm")}
 
 
+def test_pooled_window():
+    check.pooling_loses_the_order(WindowCloze)
+
+
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_padding(make):
     check.reads_no_padding(make())
