@@ -62,6 +62,13 @@ def test_save_half_precision(tmp_path):
         hub.save(model, tmp_path, "half", CARD, dtype=torch.float16)
 
 
+def test_round_trip_float64(tmp_path):
+    model = FVSBN(4).double()
+    model.randomize(torch.Generator().manual_seed(1))
+    hub.save(model, tmp_path, "double", CARD)
+    assert same(hub.load(tmp_path), model)
+
+
 @pytest.mark.gpu
 def test_round_trip_gpu(tmp_path):
     model = make().cuda()

@@ -73,6 +73,12 @@ def test_costs_equal_literal_loop(off):
     torch.testing.assert_close(costs(bert, tokens, mask, off), torch.tensor(wanted, dtype=torch.float64), rtol=0, atol=1e-10)
 
 
+def test_word_clipped_to_sentence():
+    w = BertAttention(small(), tokenizer(), ["slow lower", "low"], word=5)
+    w.sentence = 1
+    assert w.word == len(w.texts[1]["pieces"]) - 1 < 5
+
+
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 

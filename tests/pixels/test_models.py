@@ -166,6 +166,7 @@ def test_initialize_from_colors(family):
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0, 2])),
      r"context contains classes from 0 to 2; expected 0 to 1"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0])), r"context has shape \(1,\)"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3).sample(2, context=torch.tensor([0, 1])), "context is given; expected None, because PixelCNN is unconditional"),
 ])
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):

@@ -58,6 +58,13 @@ def test_round_trip(byte_pairs, prose):
     assert byte_pairs.decode([byte_pairs.vocabulary.id("Ã")]) == "\ufffd"                # half a character
 
 
+def test_json_round_trip(byte_pairs):
+    again = BytePairTokenizer.from_config(json.loads(json.dumps(byte_pairs.config)))
+    text = "The keeper's lamp, at 9 o'clock."
+    assert again.encode(text, eos=True).tolist() == byte_pairs.encode(text, eos=True).tolist()
+    assert again.decode(again.encode(text, eos=True)) == byte_pairs.decode(byte_pairs.encode(text))
+
+
 @pytest.mark.parametrize("size, end, says", [(200, {}, "size is 200; expected at least 256, the tokens before the"),
                                              (256, {"eos": "<e>"}, "size is 256; expected at least 257, the tokens before the")])
 def test_vocabulary_too_small(size, end, says, prose):

@@ -1,7 +1,9 @@
 """Characters and words: there and back, special symbols, and what is not in the vocabulary."""
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import pytest
 import torch
@@ -57,6 +59,15 @@ def test_bad_input(act, message):
 
 ALL = [CharTokenizer.fit("abba", bos="<s>"), WordTokenizer.fit("abba"), BytePairTokenizer.fit("abba abba", 258, eos="</s>"),
        WordPieceTokenizer.fit("abba abba", 12, lower=False)]
+
+
+@pytest.mark.parametrize("tokenizer", ALL, ids=lambda t: type(t).__name__)
+def test_tokenizer_pickle(tokenizer):
+    """As a worker of a DataLoader receives it, where processes are spawned."""
+    ids = tokenizer.encode("abba")                                   # the pieces of a word are remembered
+    for again in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+        assert type(again) is type(tokenizer) and again.config == tokenizer.config
+        assert torch.equal(again.encode("abba"), ids) and again.decode(ids) == "abba"
 
 
 @pytest.mark.parametrize("tokenizer", ALL, ids=lambda t: type(t).__name__)

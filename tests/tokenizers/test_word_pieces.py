@@ -1,6 +1,8 @@
 """Word pieces: BERT's as published, those trained here, and whatever the text is."""
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from course_lib.tokenizers import WordPieceTokenizer
@@ -53,6 +55,13 @@ def test_lowercase_and_accents(prose):
     assert kept.join(kept.split("Café")) == "Café"
     lowered = WordPieceTokenizer.fit(prose[:2000], 150)
     assert lowered.join(lowered.split("CAFÉ, là.")) == "cafe , la ."
+
+
+def test_json_round_trip(word_pieces):
+    again = WordPieceTokenizer.from_config(json.loads(json.dumps(word_pieces.config)))
+    text = "The keeper's lamp, at 9 o'clock."
+    assert again.encode(text, eos=True).tolist() == word_pieces.encode(text, eos=True).tolist()
+    assert again.decode(again.encode(text, eos=True)) == word_pieces.decode(word_pieces.encode(text))
 
 
 def test_vocabulary_too_small(prose):
