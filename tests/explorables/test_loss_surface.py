@@ -1,4 +1,4 @@
-"""The balls on a loss surface: every path is torch.optim's, surfaces have the gradients that they claim, bad input."""
+"""The balls on a loss surface: every path is torch.optim's, bad input."""
 from __future__ import annotations
 
 import itertools
@@ -40,12 +40,6 @@ def test_path_equals_torch(surface, optimizer):
         torch.testing.assert_close(mine, torchs, rtol=1e-9, atol=1e-9)
 
 
-def test_noise_normal_and_seeded():
-    z = torch.tensor(noise(1, 20_000), dtype=torch.float64).flatten()
-    assert abs(z.mean()) < 0.02 and abs(z.std() - 1) < 0.02 and abs((z.abs() < 1).double().mean() - 0.6827) < 0.01
-    assert noise(1, 5) == noise(1, 50)[:5] != noise(2, 5)
-
-
 def test_path_divergence():
     assert len(path("valley", "SGD", 0.25, [-2.2, 1.4], 100)) < 100
     assert "SGD at rate 0.25: diverged." in LossSurface(rates=[0.25, 0.1, 0.1], steps=100, noisy=False).text()
@@ -65,18 +59,6 @@ def test_javascript_equals_torch(modules):
         want = path(*case)
         assert len(points) == len(want), case
         torch.testing.assert_close(torch.tensor(points, dtype=torch.float64), want, msg=str(case), rtol=1e-7, atol=1e-5)
-
-
-def test_contours_at_level(modules):
-    """Ends of segments, on cut edges of the mesh, are within the mesh's error of the level."""
-    for surface, level in (("bowl", 1.2), ("valley", 5), ("saddle", 1.3)):
-        text = modules.evaluate("""async ([surface, level]) => {
-          const { contours, SURFACES } = await import("./loss_surface.js");
-          return contours(SURFACES[surface].loss, [level]);
-        }""", [surface, level])
-        points = [tuple(map(float, p.split())) for part in text.split("M")[1:] for p in part.split("L")]
-        assert len(points) > 60
-        assert all(SURFACES[surface][0](x, -y) == pytest.approx(level, abs=0.06) for x, y in points)
 
 
 def agrees(page, w) -> None:
@@ -107,7 +89,6 @@ BAD = [
     ({"surface": "hill"}, "surface is 'hill'; expected one of 'valley', 'bowl', 'saddle'"),
     ({"start": [0.0, 3.0]}, r"start is \[0.0, 3.0\]; expected \(x, y\)"),
     ({"rates": [0.1] * 2}, "expected three of 0.003, 0.005"),
-    ({"rates": [0.11] * 3}, "rates is .*; expected three of"),
     ({"shown": [True]}, "shown has 1 entries; expected three"),
     ({"steps": 101}, "steps is 101; expected 0 to 100"),
 ]
