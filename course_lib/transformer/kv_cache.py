@@ -42,16 +42,17 @@ class KVCache:
         return self.kv[0].narrow(2, 0, self.length), self.kv[1].narrow(2, 0, self.length)
 
     def _move(self, like: Tensor, length: int) -> None:
-        """Copy the first `length` positions of the selected rows to new buffers with `room`, keys before values. An old
-        buffer is freed after its copy, unless another cache shares it."""
+        """Copy the first `length` positions of the selected rows to new buffers with `room`. The old keys are freed before
+        the values are copied, unless another cache shares them."""
         old = list(self.kv or (None, None))
         self.kv = []
-        for i in range(2):
-            new = like.new_empty(*like.shape[:2], self.room, like.shape[3])
+        while old:
+            part, new = old.pop(0), like.new_empty(*like.shape[:2], self.room, like.shape[3])
             if length:
-                filled, kept = old[i].narrow(2, 0, length), new.narrow(2, 0, length)
+                filled, kept = part.narrow(2, 0, length), new.narrow(2, 0, length)
                 kept.copy_(filled) if self.rows is None else torch.index_select(filled, 0, self.rows, out=kept)
-                old[i] = filled = None
+                del filled
+            del part
             self.kv.append(new)
         self.rows, self.shared = None, False
 
