@@ -31,14 +31,20 @@ def scale(rows):
 
 
 @exercise.step
-def divisor(deviation):
-    return torch.where(deviation == 0, torch.ones_like(deviation), deviation)
+def constant(rows):
+    """Which features are constant. Rounding can make the deviation of a constant 1e-8 instead of 0."""
+    return (rows == rows[0]).all(dim=0)
+
+
+@exercise.step
+def divisor(rows):
+    return torch.where(constant(rows), 1.0, scale(rows))
 
 
 @exercise.reference()
 @exercise.step
 def standardized_reference(train, test):
-    return tuple((rows - center(source)) / divisor(scale(source)) for rows, source in zip((train, test), sources(train, test)))
+    return tuple((rows - center(source)) / divisor(source) for rows, source in zip((train, test), sources(train, test)))
 
 
 @exercise.misconception(
@@ -79,8 +85,14 @@ def value_range(rows):
 
 
 @exercise.misconception(divisor, "You divide by 0 where a feature is constant on the training set. Divide by 1 there.")
-def divided_by_zero(deviation):
-    return deviation
+def divided_by_zero(rows):
+    return scale(rows)
+
+
+@exercise.misconception(
+    constant, "You compare the deviation with 0. Rounding can make the deviation of a constant feature 1e-8, so compare its entries instead.")
+def zero_deviation(rows):
+    return scale(rows) == 0
 
 
 def sets(generator):
@@ -97,7 +109,8 @@ def constant_features(generator):
     """One feature is constant on the training set and not on the test set."""
     train, test = normal(generator, 6, 3, scale=3.0), normal(generator, 4, 3, scale=3.0)
     train[:, integer(generator, 0, 2)] = float(integer(generator, 1, 4))
-    return [(train, test)]
+    rounded = torch.full((7, 1), integer(generator, 1, 3) / 10)         # deviation 7e-9 to 3e-8 instead of 0
+    return [(train, test), (rounded, normal(generator, 4, 1, scale=3.0))]
 
 
 exercise.compare("both sets", sets, points=3)
