@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "counted_table", chapter="chain-rule", place=6, title="A table counted from data and its held-out loss",
+    "counted_table", chapter="chain-rule", place=9, title="A table counted from data and its held-out loss",
     contract="train (N, m + 1) and held_out (M, m + 1) hold 0 and 1 as whole numbers: the first m columns are the parents, the last column is "
              "the variable to predict. Return a list of two: the table of P(1 given the parents), shape (2,) * m, counted from train with the "
              "pseudocount added to the counts of 0 and of 1, and the mean of -ln P(last column given the parents) over held_out, one number.",
