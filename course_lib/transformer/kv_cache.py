@@ -15,7 +15,7 @@ class KVCache:
     >>> cache = KVCache()
     >>> # three positions, 4 heads of width 8
     >>> k, v = cache.append(torch.zeros(1, 4, 3, 8), torch.zeros(1, 4, 3, 8))
-    >>> k, v = cache.append(torch.zeros(1, 4, 1, 8), torch.zeros(1, 4, 1, 8))                  # one more
+    >>> k, v = cache.append(torch.zeros(1, 4, 1, 8), torch.zeros(1, 4, 1, 8))   # one more
     >>> k.shape
     torch.Size([1, 4, 4, 8])
     """
@@ -26,8 +26,8 @@ class KVCache:
         self.rows: Tensor | None = None                              # rows of kv that are selected and not copied yet
         self.shared = False                                          # kv belongs to another cache: copy before writing
 
-    def append(self, k: Float[Tensor, "B H T K"],
-               v: Float[Tensor, "B H T K"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+    def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]
+               ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
         """Write T new positions, and return keys and values of all S positions so far as views."""
         start, T = self.length, k.shape[2]
         self.length += T

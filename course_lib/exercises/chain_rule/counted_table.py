@@ -161,7 +161,7 @@ def table_cases(generator):
         cases.append((shuffled(generator, counts), held_out_rows(generator, 2, [1, 0, 1]), pseudocount))
     counts = uneven_counts(generator, 3)
     counts[0, 1, 1, 0] = 0                                               # the value 0 never follows 0, 1, 1
-    return [*cases, (shuffled(generator, counts), held_out_rows(generator, 3, [0, 1, 1, 0]), 0),
+    return [*cases, (shuffled(generator, counts), held_out_rows(generator, 3, [0, 1, 1, 0], [0, 1, 1, 1]), 0),
             (shuffled(generator, counts)[:1], held_out_rows(generator, 3)[:1], 0.5)]
 
 
