@@ -28,7 +28,7 @@ class KVCache:
 
     def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]
                ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
-        """Write T new positions, and return keys and values of all S positions so far as views."""
+        """Write T new positions; return keys and values of all S positions as views."""
         start, T = self.length, k.shape[2]
         self.length += T
         if self.kv is None or self.shared or self.length > self.room:
