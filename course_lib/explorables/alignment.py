@@ -92,7 +92,8 @@ class Alignment(Explorable):
     def seeds(self) -> list[list[dict]]:
         """The results of each network on 400 new sentences, one dict per training seed.
 
-        "test" is the number of correct translations, and "by length" divides it by the lengths of `_lengths`.
+        "test" is the number of correct translations, and "by length" the number for each length, in the order of
+        `_lengths`.
         """
         return [card.results["right of 400"] for card in self._cards]
 

@@ -43,7 +43,7 @@ SIDES = ("looks", "looked at")
 
 
 def twin(bert: BERT, seed: int = 0) -> BERT:
-    """An untrained BERT of the same configuration, initialized as "bert-english" was."""
+    """An untrained BERT of the same configuration, with random weights (`seed`) of the scale of "bert-english"."""
     fresh = untrained_twin(bert, seed)
     with torch.no_grad():
         for p in fresh.parameters():
@@ -62,7 +62,9 @@ def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Seq
           ) -> Float[Tensor, " N"]:
     r"""$-\ln p$ in nats of each token between [CLS] and [SEP] when only this token is masked.
 
-    off  ablated heads, pairs (layer, head)
+    tokens   ids, [CLS] and [SEP] included
+    mask_id  id of [MASK]
+    off      ablated heads, pairs (layer, head)
     """
     asked = torch.arange(1, len(tokens) - 1)
     rows = tokens.repeat(len(asked), 1)                              # (T - 2, T), one masked in each

@@ -95,7 +95,8 @@ def reads(tokens: Sequence[str], fate: Int[Tensor, "T"], r: Float[Tensor, "T"], 
 def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: int, draws: int) -> list[Count]:
     """Count selected tokens, their corruptions, and samples without a selected token, over `draws` samples of `fates`.
 
-    The figure shows the first of the samples. Selections by hand are ignored.
+    The other arguments are those of `fates`, and the seed of its uniform numbers. The figure shows the first of the
+    samples. Selections by hand are ignored.
     """
     T = len(ordinary)
     u, f, _ = uniforms(seed, 3 * T * draws).view(draws, 3, T).unbind(1)

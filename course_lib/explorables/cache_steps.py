@@ -69,7 +69,10 @@ def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
 
 
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
-    """The cost of an operation, an index in OPERATIONS, in all layers, for `new` positions with `keys` keys each."""
+    """The cost of an operation, an index in OPERATIONS, in all layers, for `new` positions with `keys` keys each.
+
+    cached  whether keys and values are stored in a cache
+    """
     L, D, H, F, V = size
     if operation in (SCORES, SUM):
         return Work(attention=L * new * keys * D)                    # H heads of width D / H
@@ -82,7 +85,7 @@ def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
 
 
 def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
-    """Yield the total cost after each operation, nine operations per pass, without end."""
+    """Yield the total cost after each operation, nine operations per pass, without end; arguments as in `rows`."""
     total = Work()
     for i in count():
         number, operation = divmod(i, len(OPERATIONS))
@@ -91,12 +94,15 @@ def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
 
 
 def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
-    """The total cost of operations 0 to `at` inclusive, counted over all passes, nine per pass."""
+    """The total cost of operations 0 to `at` inclusive, nine per pass, for a prompt of `prompt` words.
+
+    cached  whether keys and values are stored in a cache
+    """
     return next(islice(sums(size, prompt, cached), at, None))
 
 
 def totals(size: Size, prompt: int, tokens: int, cached: bool) -> Work:
-    """The total cost of generating `tokens` tokens after a prompt of `prompt` words."""
+    """The total cost of generating `tokens` tokens after a prompt of `prompt` words; `cached`: with a cache."""
     return running(size, prompt, tokens * len(OPERATIONS) - 1, cached)
 
 
@@ -107,7 +113,7 @@ def halvings(tokens: int) -> list[int]:
 
 
 def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
-    """The state of each position (row) and operation (column) in the pass of operation `at`.
+    """The state of each position (row) and operation (column) in the pass of operation `at`; arguments as in `running`.
 
     "now" computed by operation `at`; "done" computed earlier in this pass; "kept" keys and values that are in the
     cache; "read" cached keys or values that operation `at` uses; "" not computed.

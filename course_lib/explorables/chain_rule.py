@@ -29,7 +29,10 @@ MAX_DRAWN = 10_000
 
 def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[int] = (0, 1, 2)
                             ) -> Float[Tensor, "2 2 2"]:
-    r"""The joint $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ of all eight x, for the order (a, b, c)."""
+    r"""The joint $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ of all eight x.
+
+    conditionals, order  seven probabilities of the value 1, listed in the module, and the order (a, b, c)
+    """
     both = torch.stack([1 - conditionals, conditionals], dim=-1)     # (7, 2): p(0), p(1)
     a, b, c = both[0], both[1:3], both[3:].reshape(2, 2, 2)          # axes (a,), (a, b), (a, b, c)
     product = a[:, None, None] * b[:, :, None] * c
@@ -75,7 +78,8 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
           ) -> Float[Tensor, " 3"]:
     r"""The KL divergence of each factor due to its dropped parents, in nats, in this order; the sum is $KL(p \| q)$.
 
-    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information.
+    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information. The
+    arguments are those of `project`.
     """
     p = joint_from_conditionals(conditionals, order).permute(tuple(order))
     q = project(conditionals, order, dropped)
@@ -89,6 +93,9 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
 
 def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
     r"""Sample `num` rows by ancestral sampling and inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1.
+
+    conditionals, order  seven probabilities of the value 1, listed in the module, and the order (a, b, c)
+    seed                 seed of the uniform numbers u
 
     Column i of the result is variable i.
     """
@@ -132,7 +139,8 @@ class ChainRule(Explorable):
 
     joint         (2, 2, 2) or 8 probabilities, the last variable changing fastest; None for `digits_joint`
     order         the order (a, b, c) of the variables, numbered from 0
-    conditionals  seven probabilities of the value 1: p(a), p(b | a = 0), p(b | a = 1), and p(c | a, b) for a, b = 00, 01, 10, 11
+    conditionals  seven probabilities of the value 1: p(a), p(b | a = 0), p(b | a = 1), and p(c | a, b) for a, b = 00,
+                  01, 10, 11
     dropped       removed edges, pairs of variables numbered from 0: [[0, 2]] removes the edge between x1 and x3
     drawn, seed   number of samples, and their seed
 

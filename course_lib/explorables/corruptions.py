@@ -134,7 +134,7 @@ def permutation(n: int, numbers: Iterator[float]) -> list[int]:
 
 
 def poisson(mean: float, u: float) -> int:
-    """The Poisson sample, at most 50, that the inverse CDF assigns to the uniform number u."""
+    """The sample of a Poisson distribution with mean `mean` that its inverse CDF assigns to u in (0, 1); at most 50."""
     k, p = 0, math.exp(-mean)
     total = p
     while u >= total and k < 50:
@@ -145,7 +145,7 @@ def poisson(mean: float, u: float) -> int:
 
 
 def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[int]:
-    """Poisson lengths of spans that sum to `budget`, the last one truncated; 0 is possible."""
+    """Lengths of spans that sum to `budget`: Poisson samples with mean `mean`, 0 included, the last one truncated."""
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(poisson(mean, next(numbers)), budget - sum(lengths)))

@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
     kept      prefixes that the next step continues
     finished  sequences that ended in this step and are candidates for the result
-    dropped   hypotheses that are not continued
+    dropped   hypotheses that the strategy did not select
     stopped   prefixes that are not continued because the search is over
     done      the best finished sequences so far, at most as many as the beam is wide
     cut       continuations whose probability temperature, top-k or top-p set to 0
@@ -139,7 +139,7 @@ def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """Greedy search or sampling."""
+    """The steps of greedy search or sampling, which continue a single prefix."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     u = stated_uniforms(setting.seed, n) if setting.strategy == "sampling" else [None] * n
     here, steps = Hypothesis((), 0.0, 0.0), []

@@ -82,7 +82,7 @@ class DrawnDigit(Explorable):
             models = {name: hub.load(STATIC / "weights" / weights) for name, weights in WEIGHTS.items()}
         n = {_check(model).n for model in models.values()}
         if len(n) != 1:
-            raise ValueError(f"models have {sorted(n)} pixels; expected one or more models, all of one size")
+            raise ValueError(f"models has images of {sorted(n)} pixels; expected one or more models, all of one size")
         self._n, = n
         self._traces = [[trace(model.double().eval(), seed) for seed in SEEDS] for model in models.values()]
         lower = torch.ones(self._n, self._n).tril(-1).bool()

@@ -35,7 +35,10 @@ def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool 
 
 
 def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
-    """reach[i, j]: whether there is a path from input j to output i, the sparsity pattern of the Jacobian."""
+    """reach[i, j] is True if a path of unmasked connections leads from input j to output i.
+
+    masks  the mask of each layer of connections, from the input on
+    """
     paths = masks[0].double()
     for mask in masks[1:]:
         paths = mask.double() @ paths
@@ -43,7 +46,10 @@ def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
 
 
 def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor, "..."]]:
-    """Whether each unit has a path to the output: a tensor for the inputs, then one for each hidden layer."""
+    """Whether each unit has a path to output `output`: a tensor for the inputs, then one for each hidden layer.
+
+    masks  the mask of each layer of connections, from the input on
+    """
     found = [masks[-1][output]]
     for mask in reversed(masks[:-1]):
         found.insert(0, mask[found[0]].any(dim=0))
@@ -90,7 +96,7 @@ class MadeMasks(Explorable):
 
     @property
     def reads(self) -> Bool[Tensor, "n n"]:
-        """reads[i, j]: factor i depends on variable j."""
+        """reads[i, j] is True if factor i depends on variable j."""
         return reach(self.masks)
 
     @property

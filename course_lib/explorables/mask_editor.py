@@ -36,7 +36,7 @@ def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> F
 
 
 def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"]:
-    """The first layer after which output i can depend on input j; 0 if none of the `layers`.
+    """[i, j]: number of the first layer, from 1, after which output i can depend on input j; 0 if none of the `layers`.
 
     A layer has a residual connection, so output i depends on input i.
     """

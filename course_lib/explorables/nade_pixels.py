@@ -28,7 +28,7 @@ class Run(NamedTuple):
     """The state after some steps. Entry i of x and p belongs to pixel i, whatever the order of the model."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty, -1 open
-    p: Float[Tensor, " n"]                                           # p(x_i = 1 | before); NaN if an earlier pixel is open
+    p: Float[Tensor, " n"]                                           # p(x_i = 1 | earlier pixels); NaN if one is open
     known: int                                                       # pixels before the first open one in the order
     log_prob: float                                                  # of the first `known` pixels, in nats
 

@@ -49,7 +49,7 @@ class After(NamedTuple):
 
 
 def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
-    """Reshape a distribution: temperature, then top-k, then top-p; if `setting.late`, the temperature comes last."""
+    """Reshape the distribution `log_p`: temperature, top-k, top-p, in this order; if `late`, temperature comes last."""
     k = setting.top_k if setting.cut in ("top-k", "both") else None
     p = setting.top_p if setting.cut in ("top-p", "both") else None
     if setting.late:

@@ -35,15 +35,15 @@ class _OpenGated(_ShowsItself, GatedPixelCNN):
 
 
 def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str) -> ImageModel:
-    """An untrained network for images of SIDE x SIDE pixels; the arguments are explained in `ReceptiveField`."""
+    """An untrained network for images of SIDE x SIDE pixels; `kind` is `network`, the rest as in `ReceptiveField`."""
     classes = KINDS if mask == "A" else {"pixelcnn": _OpenPixelCNN, "gated": _OpenGated}
     return classes[kind]((colors, SIDE, SIDE), 2 * colors, depth, first, kernel)
 
 
 def field(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str, variable: int) -> Bool[Tensor, " n"]:
-    """True for each value on which the factor of value `variable` depends, in the network of the other arguments.
+    """True for each value on which the factor of value `variable` depends; value c SIDE^2 + p is color c of pixel p.
 
-    Value c SIDE^2 + p is color c of pixel p.
+    The other arguments are those of `network`.
     """
     return network(kind, first, kernel, depth, colors, mask).receptive_field[variable]
 

@@ -60,7 +60,7 @@ class Sinusoids(Explorable):
 
     @property
     def products(self) -> Float[Tensor, "T"]:
-        """The inner products of the selected position with all positions, p(k)'p(j)."""
+        """The inner products of p(k), for the selected position k, with the encodings of all positions."""
         return self.table @ self.table[self.position]
 
     @property

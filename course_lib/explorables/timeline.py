@@ -194,5 +194,5 @@ class Timeline(Explorable):
     @traitlets.validate("shown")
     def _valid_shown(self, proposal):
         if not set(proposal["value"]) <= set(KINDS):
-            raise ValueError(f"shown is {proposal['value']}; expected some of {', '.join(KINDS)}")
+            raise ValueError(f"shown is {proposal['value']}; expected a list of some of {', '.join(map(repr, KINDS))}")
         return proposal["value"]

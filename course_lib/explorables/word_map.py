@@ -65,7 +65,7 @@ LONGEST = 12                                                         # maximum l
 
 @cache
 def rounded() -> WordVectors:
-    """The selected words with vectors rounded to integers, in float64."""
+    """The words of CHOSEN with their vectors, scaled and rounded to integers from -127 to 127, in float64."""
     from course_lib import hub
     rows = hub.load("english-words")(CHOSEN).double()                # (V, D)
     return WordVectors(CHOSEN, (127 * rows / rows.abs().amax(dim=1, keepdim=True)).round())
@@ -86,7 +86,7 @@ class Drawn(NamedTuple):
 
     points: Float[Tensor, "V 2"]                                     # position (x, y) of each word on the map
     scores: Float[Tensor, " V"]                                      # of each word, for the order of the list
-    listed: list[int]                                                # indices of the words of largest score, best first
+    listed: list[int]                                                # indices of the best words except the given ones
 
 
 def neighbours(word: str) -> Drawn:
