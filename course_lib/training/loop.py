@@ -147,7 +147,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
             with trusted_valid():
                 valid_loss = None if valid is None else _validate(model, valid, batch_size, device)
             if valid_loss is not None and not math.isfinite(valid_loss):
-                raise FloatingPointError(f"the validation loss is {valid_loss} after epoch {position.epoch}. {saved}")
+                raise FloatingPointError(f"the validation loss is {valid_loss} after epoch {position.epoch}: a row of "
+                                         f"valid has probability 0, or training diverged. {saved}")
             if history.add_epoch(position.loss / position.weight, valid_loss, position.lr, position.update_seconds(),
                                  position.step):
                 best = {name: t.detach().clone() for name, t in tensors_of(model).items()}

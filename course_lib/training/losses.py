@@ -65,7 +65,7 @@ def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], ep
     r"""$-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$ in nats, with smoothed targets q and p the softmax of `logits`.
 
     eps     smoothing, 0 for exact targets
-    form    "slide" or "torch", see the module
+    form    "torch" spreads eps over all classes, "slide" over the other classes only
     ignore  target of padding, which is excluded from the mean
 
     Slides: "Label smoothing". Paper: Szegedy et al. 2016. Raises ValueError if eps is outside [0, 1), if the form is
