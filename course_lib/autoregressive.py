@@ -97,7 +97,7 @@ class AutoregressiveModel(nn.Module):
     # --- one variable at a time: sampling ----------------------------------------------------------------------------
 
     def start(self, batch: int, context: Context | None = None) -> State:
-        """Return the state in which no variable is known."""
+        """Return the state of `batch` rows in which no variable is known."""
         like = self.like()
         x = torch.zeros(batch, self.n or 0, dtype=like.dtype, device=like.device)
         return Prefix(0, self.conditional.check(x, dtype=like.dtype), context)       # integers for a categorical family
@@ -281,7 +281,7 @@ def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | N
 
 
 def select_rows(state: State, rows: Tensor) -> State:
-    """Index the first axis, the batch, of every tensor in a state; other values are returned unchanged."""
+    """Index the first axis, the batch, of every tensor in a state by `rows`; other values are returned unchanged."""
     if isinstance(state, Tensor):
         return state[rows]
     if isinstance(state, tuple) and hasattr(state, "_fields"):

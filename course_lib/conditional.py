@@ -59,7 +59,7 @@ class Conditional:
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
         """Return x in the dtype that the distribution expects: int64 for categories and levels, otherwise `dtype`.
 
-        Raises ValueError, which names the first value outside the support.
+        Raises ValueError, with `name` for x and the first value outside the support.
         """
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class Conditional:
         return x.to(dtype)[..., None]
 
     def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
-        """Contributions (m, B, H) of m variables x (B, m) to H units: the encoding of each value times its weights."""
+        """Contributions (m, B, H) of m variables x (B, m) to H units: the encoding (E) of each value times `weight`."""
         return self.encode(x, weight.dtype).transpose(0, 1) @ weight
 
     def marginal(self, x: Tensor) -> Tensor:
@@ -306,7 +306,7 @@ def at(distribution: Distribution, index) -> Distribution:
 
 
 def _component(mixture: Distribution, u: Tensor) -> Distribution:
-    """Sample one component of the mixture for each element of the batch, by the inverse CDF."""
+    """Sample one component of the mixture for each element of the batch, by the inverse CDF from uniforms u (...)."""
     j = _draw_index(mixture.mixture_distribution.probs, u)
     component = mixture.component_distribution
     pick = {name: getattr(component, name).gather(-1, j[..., None])[..., 0] for name in ("loc", "scale")}
@@ -323,7 +323,7 @@ def _spread_over(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _draw_index(probs: Tensor, u: Tensor) -> Tensor:
-    """Inverse CDF over the last axis. An index of probability zero is never returned."""
+    """The index that the inverse CDF of `probs` (..., k) assigns to u (...); never one of probability zero."""
     cdf = _finite(probs).cumsum(-1, dtype=torch.float64)             # (..., k)
     return (u[..., None] * cdf[..., -1:] >= cdf[..., :-1]).sum(-1)
 

@@ -111,7 +111,7 @@ class Card:
     notes: str = ""
 
     def markdown(self, name: str) -> str:
-        """The card as the page NAME.md."""
+        """The card in Markdown, as the text of the page NAME.md."""
         parts = [f"# {name}", self.model,
                  f"## Data\n\n{_table({'data set': self.data, 'licence': self.licence, 'source': self.citation})}"]
         parts += [f"## {title}\n\n{_table(rows)}" for title, rows in
@@ -131,9 +131,10 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
     if not isinstance(card, Card):
         raise ValueError(f"card is {_brief(card)}; expected a hub.Card, with the model, and the name, license and "
                          "source of the data")
-    for what in ("model", "data", "licence", "citation"):
+    for what, needed in (("model", "the model in one sentence"), ("data", "the name of the data set"),
+                         ("licence", "the license of the data"), ("citation", "the source of the data")):
         if not str(getattr(card, what) or "").strip():
-            raise ValueError(f"card.{what} is empty; expected the model, and the name, license and source of the data")
+            raise ValueError(f"card.{what} is empty; expected {needed}")
     if not name or Path(name).name != name or name.startswith("."):
         raise ValueError(f"name is {name!r}; expected a plain file name, without folder or suffix")
     folder = Path(folder)
@@ -145,7 +146,8 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
     try:
         text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"card or config of {type(model).__name__} cannot be stored as JSON: {error}") from error
+        raise ValueError(f"card or config of {type(model).__name__} cannot be stored as JSON: {error}; expected only "
+                         "text, finite numbers, booleans, None, lists and dicts") from error
     write_atomically(folder / f"{name}.safetensors", weights)
     write_atomically(folder / f"{name}.md", card.markdown(name).encode())
     write_atomically(folder / f"{name}.json", text.encode())
@@ -167,17 +169,18 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
     if len(data) != description["bytes"] or sha256(data) != description["sha256"]:
         raise HubError(f"{weights} has {len(data)} bytes, sha256 {sha256(data)[:12]}; expected "
                        f"{description['bytes']} bytes, sha256 {description['sha256'][:12]}: the file is damaged, "
-                       "incomplete or of another version")
+                       "incomplete or of another version. Copy it again, or save the model again")
     try:
         tensors = read_tensors(data)
     except SafetensorError as error:
-        raise HubError(f"{weights} is not a safetensors file: {error}") from error
+        raise HubError(f"{weights} is not a safetensors file ({error}); save the model again") from error
     try:
         tensors |= {other: tensors[first] for other, first in description["tied"].items()}
         model = _decode(description)
         dtype = getattr(torch, description["dtype"])
     except Exception as error:                                       # a damaged description can fail anywhere
-        raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: {error}") from error
+        raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: "
+                       f"{type(error).__name__}: {error}") from error
     if not isinstance(model, nn.Module):
         raise HubError(f"{path.name}.json describes a {description['class']}, which is a distribution; expected a model")
     if description["dtype"] != _dtype_of(model):                     # only then: a model may mix them by design
@@ -185,10 +188,11 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
     try:
         missing, unexpected = model.load_state_dict(tensors, strict=False)
     except (RuntimeError, ValueError) as error:
-        raise HubError(f"{weights} does not fit {type(model).__name__}: {' '.join(str(error).split())}") from error
+        raise HubError(f"{weights} does not fit {type(model).__name__}: {' '.join(str(error).split())}. Save the model "
+                       "again") from error
     if missing or unexpected:
         raise HubError(f"{weights} does not fit {type(model).__name__}: missing are {', '.join(sorted(missing)) or 'none'}, "
-                       f"unexpected are {', '.join(sorted(unexpected)) or 'none'}")
+                       f"unexpected are {', '.join(sorted(unexpected)) or 'none'}. Save the model again")
     return model.to(device=device).eval()
 
 
@@ -198,7 +202,8 @@ def card(name: str | Path) -> Card:
     try:
         return Card(**description["card"])
     except TypeError as error:
-        raise HubError(f"{path.name}.json contains an incomplete card: {error}") from error
+        raise HubError(f"{path.name}.json contains a card with missing or unknown fields ({error}); expected model, "
+                       "data, licence, citation, and if needed training, results, notes") from error
 
 
 def available(folder: str | Path | None = None) -> list[str]:
@@ -232,10 +237,11 @@ def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
     try:
         description = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise HubError(f"{file} is damaged: {error}") from error
+        raise HubError(f"{file} is damaged, because it is not JSON ({error}); copy it again, or save the model "
+                       "again") from error
     needed = {"format", "class", "config", "dtype", "tied", "bytes", "sha256", "card"}
     if not isinstance(description, dict) or description.get("format") != FORMAT or not needed <= set(description):
-        raise HubError(f"{file} does not describe a model in the format {FORMAT!r}")
+        raise HubError(f"{file} does not describe a model in the format {FORMAT!r}; expected a file that `save` wrote")
     return path, description
 
 
@@ -253,8 +259,9 @@ def _locate(name: str | Path) -> Path:
         return folder / path.name
     known = available(folder)
     near = difflib.get_close_matches(path.name, known, n=1, cutoff=0.4)
-    raise ValueError(f"no trained weights are called {str(name)!r}; " +
-                     (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"))
+    raise ValueError(f"name is {str(name)!r}, but there are no such weights; " + (
+        f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(map(repr, known))}" if known
+        else f"{folder} contains no models"))
 
 
 def _class(name: str) -> type:
@@ -270,7 +277,7 @@ def _class(name: str) -> type:
 
 
 def _encode(value: Any) -> Any:
-    """Constructor arguments as JSON; a model or distribution becomes its class name and its own arguments."""
+    """Constructor arguments as JSON values; a model or distribution becomes {"class": name, "config": arguments}."""
     if isinstance(value, dict):
         return {key: _encode(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):
@@ -322,8 +329,8 @@ def _stored(name: str, t: Tensor, dtype: torch.dtype | None) -> Tensor:
         return t
     small = t.to(dtype)
     if (small.isinf() & ~t.isinf()).any():
-        raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; "
-                         f"expected at most {torch.finfo(dtype).max:.4g} for {dtype}")
+        raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; expected at most "
+                         f"{torch.finfo(dtype).max:.4g} for {dtype}. Pass a dtype of larger range, or None")
     return small
 
 

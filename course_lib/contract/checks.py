@@ -65,7 +65,7 @@ class Result:
 
 
 def _requires(*names: str) -> Callable:
-    """Decorate a check with a test that the model has these attributes, and explain errors that the model raises."""
+    """Decorate a check so that it tests first that the model has the attributes `names`, and explains its errors."""
     def decorate(check: Callable) -> Callable:
         @functools.wraps(check)
         def call(model: nn.Module, *, length: int | None = None, context: Context | None = None,
@@ -126,8 +126,9 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
 
     Discrete variables are changed one at a time; for continuous variables, derivatives with respect to them are
     computed. The dependencies are combined over several random parameters and inputs, because a dependency can vanish
-    by chance. The inputs are a sample, so a dependency that exists only in rare states can be missed. Arguments as in `check_all`. Returns a Result, whose values["reacts"] (n, n) is True at [i, j] if factor
-    i depends on variable j. Raises ContractError if the test fails.
+    by chance. The inputs are a sample, so a dependency that exists only in rare states can be missed. Arguments as in
+    `check_all`. Returns a Result, whose values["reacts"] (n, n) is True at [i, j] if factor i depends on variable j.
+    Raises ContractError if the test fails.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -316,7 +317,7 @@ def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[],
 
 def _check_given(x: Tensor, given: Tensor, known: Tensor) -> None:
     if not (x == given)[known].all():
-        raise ContractError("sample changed a given variable")
+        raise ContractError("sample changed a given variable; expected the value of given wherever known is True")
 
 
 def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
@@ -338,7 +339,7 @@ def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 
 def _decide(tests: Callable[[], list[Test]], sentence: str) -> Test:
-    """Return the first test. Raises ContractError if the same test fails on two independent sets of samples."""
+    """Return the first test. Raises ContractError (`sentence`) if one test fails on two independent sets of samples."""
     results = tests()
     suspects = [t for t, test in enumerate(results) if p_value(*test) < UNLIKELY]
     second = tests() if suspects else []

@@ -38,7 +38,7 @@ CALLED = ("conditionals", "log_prob", "start", "predict", "update", "select", "s
 
 
 def require(model: Any, *names: str) -> None:
-    """Raise Unusable, with what to add, unless `model` is a module that has these methods and attributes."""
+    """Raise Unusable unless `model` is a module with the attributes `names`; the message says what its class lacks."""
     if isinstance(model, type):
         raise Unusable(f"model is the class {model.__name__}; expected a model, {model.__name__}(...)")
     name = type(model).__name__
@@ -152,7 +152,7 @@ def inputs(model: nn.Module, batch: int, n: int, generator: torch.Generator) -> 
 
 
 def factors(model: nn.Module, x: Tensor, context: Context | None) -> Distribution:
-    """Distributions of `conditionals` for x (B, n), batch shape (B, n)."""
+    """Call `conditionals` on x (B, n); return its distributions, of batch shape (B, n)."""
     return expect(model.conditionals(x, context), f"{type(model).__name__}.conditionals", tuple(x.shape))
 
 
@@ -180,7 +180,10 @@ def features(model: nn.Module, distribution: Distribution) -> Tensor:
 
 
 def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Matrix (n, n): entry [i, j] is the largest change of the log-probabilities of factor i when variable j changes."""
+    """Matrix (n, n): entry [i, j] is the largest change of the log-probabilities of factor i when variable j changes.
+
+    The maximum is over the rows of x (rows, n); variable j takes another random value in each row.
+    """
     (rows, n), k = x.shape, model.conditional.num_values
     flipped = x.repeat(n + 1, 1, 1)                                  # variable j is changed in copy j, none in the last
     for j in range(n):
@@ -237,7 +240,7 @@ def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tens
     TooLarge for more than two variables, and if the two grids disagree.
     """
     if n > 2:
-        raise TooLarge(f"{n} continuous variables; quadrature takes one or two")
+        raise TooLarge(f"model has {n} continuous variables; quadrature takes one or two")
     with torch.no_grad():
         drawn = draw(model, 2000, n, context, torch.Generator().manual_seed(0))
         margin = 8 * drawn.std(0) + 1

@@ -21,7 +21,7 @@ def p_value(statistic: float, freedom: int) -> float:
 
 
 def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: float = 5.0) -> Test:
-    r"""Pearson's statistic $\sum (O - E)^2 / E$ over cells, and its degrees of freedom.
+    r"""Pearson's statistic $\sum (O - E)^2 / E$ of `counts` O and `expected` counts E, and its degrees of freedom.
 
     Rare cells are pooled until each pool has an expected count of at least `least`. The statistic is infinite if a cell
     with an expected count below 1e-10 has an observation.
@@ -39,6 +39,8 @@ def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: 
 
 def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
     """Chi-square tests that the columns of u are uniform on [0, 1], and that pairs of columns are independent.
+
+    bins  number of equal intervals into which [0, 1] is divided
 
     With uniform margins, Pearson's statistic of a pair of columns is a sum of three: one for each margin, and one with
     (bins - 1)^2 degrees of freedom for the interaction. Margins and interactions are summed separately.

@@ -22,18 +22,18 @@ __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_dat
 def load_data(name: str, **options) -> Splits:
     """Load the data set `name`, split into train, valid and test.
 
-    options  split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or
-    8 for "cifar10_small"; fold=0 to 9 and standardize=False for the tables "red_wine", "white_wine", "parkinsons",
-    "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k". Other data sets have no
-    options.
+    options  split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or 8
+             for "cifar10_small"; fold=0 to 9 and standardize=False for the tables "red_wine", "white_wine",
+             "parkinsons", "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k".
+             Other data sets have no options
 
     Raises ValueError if the name or an option is unknown, DataError if a file is damaged or cannot be downloaded.
     """
     entry = find(name)
     for option, value in options.items():
         if option not in entry.options:
-            takes = ", ".join(entry.options) or "none"
-            raise ValueError(f"{name} was given the option {option!r}; expected one of: {takes}")
+            takes = f"only {', '.join(entry.options)}" if entry.options else "no options"
+            raise ValueError(f"{name!r} was given the option {option!r}; expected {takes}")
         if value not in entry.options[option]:
             allowed = ", ".join(map(repr, entry.options[option]))
             raise ValueError(f"{option} is {value!r}; expected one of {allowed} for {name}")

@@ -35,16 +35,16 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason why a download failed; `kind` is "unreachable", "refused", "partial" or "altered"."""
+    """Why the download from an address failed."""
 
     url: str
-    kind: str
-    reason: str
-    arrived: int = 0
+    kind: str                                                        # "unreachable", "refused", "partial" or "altered"
+    reason: str                                                      # as part of an error message
+    arrived: int = 0                                                 # number of bytes received
 
 
 class Bar:
-    """A tqdm bar with the interface that pooch requires; it records whether the server answered."""
+    """A tqdm bar with the interface that pooch requires; `answered` is True when the server has answered."""
 
     def __init__(self, title: str):
         self.bar = tqdm(desc=title, unit="B", unit_scale=True, leave=False)
@@ -63,13 +63,16 @@ class Bar:
 
 
 def course_data() -> Path | None:
-    """The folder COURSE_DATA, or None if the variable is not set. Raises ValueError if it is not a folder."""
+    """The folder that the environment variable COURSE_DATA names; None if it is not set.
+
+    Raises ValueError if there is no such folder.
+    """
     value = os.environ.get("COURSE_DATA", "")
     if not value:
         return None
     folder = Path(value).expanduser()
     if not folder.is_dir():
-        raise ValueError(f"COURSE_DATA is {value!r}, expected a folder; unset it to use the cache")
+        raise ValueError(f"COURSE_DATA is {value!r}; expected an existing folder. Unset the variable to use the cache")
     return folder
 
 
@@ -83,7 +86,9 @@ def cache() -> Path:
 
 
 def local(name: str, file: File) -> Path | None:
-    """The verified file in COURSE_DATA; None if it is not there.
+    """The path of a verified file in the folder COURSE_DATA; None if it is not there.
+
+    name  name of the data set, for messages
 
     Raises DataError if its hash is wrong. Such a file is neither ignored nor replaced, because the user put it there.
     """
@@ -175,7 +180,7 @@ def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
 
 
 def _message(name: str, file: File, failures: list[Failure]) -> str:
-    """The error message: what failed, and what to do."""
+    """The error message for a file that no address gave: what failed, and what to do."""
     if not file.urls:
         return f"{name}: {file.path} has no public address; put it in the folder that COURSE_DATA names."
     kinds = [failure.kind for failure in failures]
@@ -197,7 +202,7 @@ def _message(name: str, file: File, failures: list[Failure]) -> str:
 
 
 def _size(count: int | None) -> str:
-    """31000000 -> "31 MB"."""
+    """A number of bytes as text: 31000000 is "31 MB"."""
     if count is None:
         return "size unknown"
     for unit, scale in (("MB", 1_000_000), ("kB", 1_000)):
@@ -216,7 +221,7 @@ def _of(arrived: int, file: File) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove abandoned downloads, to which nothing was written for an hour."""
+    """Remove abandoned downloads in `folder`, to which nothing was written for an hour."""
     for part in folder.glob(".part-*"):
         with suppress(OSError):  # another process may remove it
             if time.time() - max(path.stat().st_mtime for path in (part, *part.iterdir())) > STALE:

@@ -29,8 +29,10 @@ PARTS = ("train", "valid", "test")
 class Splits:
     """A data set with the parts train, valid and test.
 
-    train, valid, test  uint8 tensors (N, n), images flattened row by row; float64 tensors; str; lists of str or of pairs
-    labels              {"train", "valid", "test" -> classes, int64 (N,)}; None if the data have no classes
+    name                name of the data set
+    train, valid, test  images as uint8 tensors (N, n), flattened row by row; tables as float64 tensors (N, columns);
+                        a text as a str; sentences and names as a list of str; translations as a list of pairs
+    labels              {part: classes (N,), int64} with the keys "train", "valid" and "test"; None without classes
     info                protocol, license, citation, key, comparable_with_papers, options; image_shape and maximum (the
                         largest level) of images; class_names; mean and standard_deviation of standardized columns
 
@@ -58,7 +60,7 @@ def _describe(part: Tensor | str | list) -> str:
 
 
 def read(entry: Entry, **options) -> Splits:
-    """Load the data set of a registry entry, with a value for each of its options."""
+    """Load the data set of a registry entry; `options` has a value for each of its options."""
     load = globals()[entry.loader]
     splits = load(entry, **entry.arguments, **options)
     facts = {"comparable_with_papers": True, **splits.info, **options}
@@ -68,7 +70,10 @@ def read(entry: Entry, **options) -> Splits:
 
 
 def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
-    """The digits of scikit-learn, binarized unless `grey`; split: "shuffled" or "writers"."""
+    """The digits of scikit-learn, binarized unless `grey`.
+
+    split  "shuffled", or "writers" to keep the order of the file, where adjacent images are most likely of one writer
+    """
     from sklearn.datasets import load_digits  # slow to import
 
     digits = load_digits()
@@ -97,7 +102,7 @@ def load_idx_images(entry: Entry) -> Splits:
 
 
 def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
-    """Data sets published as text of zeros and ones, or repacked as one npz file."""
+    """Data sets published as text of zeros and ones, `columns` in a line, or repacked as one npz file."""
     (packed,) = entry.packed
     path = local(entry.name, packed)
     if path is not None:
@@ -108,7 +113,10 @@ def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Spli
 
 
 def load_caltech(entry: Entry, split: str) -> Splits:
-    """Caltech 101 Silhouettes from a MATLAB file; split: "own" or "official"."""
+    """Caltech 101 Silhouettes from a MATLAB file.
+
+    split  "official", or "own" for a random split into parts of the same sizes
+    """
     info = {"image_shape": (28, 28), "maximum": 1, "comparable_with_papers": split == "official"}
     if split == "official":
         path = fetch(entry.name, entry.file("caltech101_silhouettes_28_split1.mat"))
@@ -128,7 +136,7 @@ def load_caltech(entry: Entry, split: str) -> Splits:
 
 
 def load_cifar10_small(entry: Entry, side: int) -> Splits:
-    """CIFAR-10, reduced in size: four files of a thousand images, one per row."""
+    """A part of CIFAR-10, reduced to side x side pixels: four files of a thousand images, one per row."""
     files = [local(entry.name, ours) or fetch(entry.name, file) for ours, file in zip(entry.packed, entry.files)]
     x = np.concatenate([read_png(path, 1000, 1024) for path in files])
     x = rearrange(torch.from_numpy(x), "N (h w) C -> N C h w", h=32)
@@ -157,7 +165,7 @@ def load_names(entry: Entry) -> Splits:
 
 
 def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
-    """Multi30k: pairs of a sentence and its translation."""
+    """Multi30k: pairs of a sentence in the language `source` and its translation to `target`."""
     if source == target:
         raise ValueError(f"source and target are both {source!r}; expected two languages")
     parts = []
@@ -190,14 +198,20 @@ def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: li
     """Build the splits of sentences with labels 0 or 1. Raises DataError for any other label."""
     for rows in parts:
         if odd := {label for _, label in rows} - {"0", "1"}:
-            raise DataError(f"{entry.name}: a label is {min(odd)!r}; expected 0 and 1")
+            raise DataError(f"{entry.name}: a label is {min(odd)!r}; expected '0' or '1'. Delete the files to download "
+                            "them again")
     labels = {part: torch.tensor([int(label) for _, label in rows]) for part, rows in zip(PARTS, parts)}
     return Splits(entry.name, *([text for text, _ in rows] for rows in parts), labels=labels,
                   info={"class_names": class_names, "comparable_with_papers": False})
 
 
 def load_folds(entry: Entry, fold: int, standardize: bool, rows: int, columns: tuple[int, ...], **form) -> Splits:
-    """A numeric table in ten folds: test on fold `fold`, validate on the next, train on the others."""
+    """A numeric table in ten folds: test on fold `fold`, validate on the next, train on the others.
+
+    standardize    scale columns to mean 0 and standard deviation 1 on the training rows
+    rows, columns  number of rows, and indices of the columns that are read
+    form           format of the file, as in `read_table`
+    """
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
     folds = np.array_split(_permutation(rows), 10)
     held = (fold, (fold + 1) % 10)
@@ -213,7 +227,8 @@ def load_folds(entry: Entry, fold: int, standardize: bool, rows: int, columns: t
 def _labelled(entry: Entry, x, y, info: dict) -> Splits:
     for part, images, labels in zip(PARTS, x, y, strict=True):
         if len(images) != len(labels):
-            raise DataError(f"{entry.name}: {part} has {len(images)} images and {len(labels)} labels")
+            raise DataError(f"{entry.name}: {part} has {len(images)} images and {len(labels)} labels; expected equal "
+                            "numbers. Delete the files to download them again")
     return Splits(entry.name, *x, labels=dict(zip(PARTS, y)), info=info)
 
 

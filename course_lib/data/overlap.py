@@ -18,10 +18,10 @@ def check_held_out(train: Tensor | Iterable[Hashable], held_out: Tensor | Sequen
     A model that has memorized its training set predicts these items correctly, so its loss on them does not show that it
     generalizes.
 
-    train, held_out: tensors whose rows along the first axis are the items, with the same further axes; or items that can be
-        compared, such as strings or tuples. A sequence whose rows are padded is compared with its padding.
-    allowed: the largest share, between 0 and 1, that the experiment permits.
-    name: name of the items in the printed line.
+    train, held_out  tensors whose rows along the first axis are the items, with the same further axes; or lists of
+                     items that can be compared, such as strings. Padded rows are compared with their padding
+    allowed          largest share, between 0 and 1, that the experiment permits
+    name             name of the items in the printed line
 
     Raises `OverlapError` if the share is larger than `allowed`, ValueError if there are no held-out items, if `allowed` is not
     between 0 and 1, or if the items have different shapes.
@@ -34,7 +34,8 @@ def check_held_out(train: Tensor | Iterable[Hashable], held_out: Tensor | Sequen
         raise ValueError(f"allowed is {allowed}; expected a share between 0 and 1")
     if isinstance(train, Tensor) and isinstance(held_out, Tensor):
         if train.shape[1:] != held_out.shape[1:]:
-            raise ValueError(f"an item of held_out has shape {tuple(held_out.shape[1:])}; expected {tuple(train.shape[1:])}, as in train")
+            raise ValueError(f"an item of held_out has shape {tuple(held_out.shape[1:])}; expected "
+                             f"{tuple(train.shape[1:])}, as in train")
         train, held_out = rows(train), rows(held_out)
     seen, total = set(train), len(held_out)
     if not total:
@@ -43,7 +44,8 @@ def check_held_out(train: Tensor | Iterable[Hashable], held_out: Tensor | Sequen
     share = repeated / total
     print(f"{repeated:,} of {total:,} {name} also occur in the training set ({100 * share:.1f} %)")
     if share > allowed:
-        raise OverlapError(f"{repeated:,} of {total:,} {name} also occur in the training set; at most {100 * allowed:.1f} % are allowed")
+        raise OverlapError(f"{repeated:,} of {total:,} {name} also occur in the training set; at most "
+                           f"{100 * allowed:.1f} % are allowed")
     return share
 
 

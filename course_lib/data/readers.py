@@ -30,13 +30,13 @@ def read_idx(path: Path) -> np.ndarray:
     try:
         raw = gzip.decompress(path.read_bytes())
     except DAMAGE as error:
-        raise DataError(f"{path.name} is not a complete gzip file: {error}") from None
+        raise _error(path.name, f"is not a complete gzip file: {error}") from None
     if raw[:3] != b"\x00\x00\x08" or len(raw) < 4 or len(raw) < 4 + 4 * raw[3]:
-        raise DataError(f"{path.name} starts with {raw[:4].hex(' ')}; expected 00 00 08, as in an idx file of bytes")
+        raise _error(path.name, f"starts with {raw[:4].hex(' ')}; expected 00 00 08, as in an idx file of bytes")
     start = 4 + 4 * raw[3]
     shape = tuple(np.frombuffer(raw, ">i4", count=raw[3], offset=4).tolist())
     if len(raw) - start != math.prod(shape):
-        raise DataError(f"{path.name} has {len(raw) - start} values; expected {shape} by its header")
+        raise _error(path.name, f"has {len(raw) - start} values; expected {shape} by its header")
     return np.frombuffer(raw, np.uint8, offset=start).reshape(shape).copy()
 
 
@@ -46,10 +46,10 @@ def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
         with np.load(path, allow_pickle=False) as arrays:
             missing = [key for key in keys if key not in arrays]
             if missing:
-                raise DataError(f"{path.name} lacks {', '.join(missing)}; it has {', '.join(arrays)}")
+                raise _error(path.name, f"lacks {', '.join(missing)}; it has {', '.join(arrays)}")
             return [arrays[key] for key in keys]
     except DAMAGE as error:
-        raise DataError(f"{path.name} is not a readable npz file of plain arrays: {error}") from None
+        raise _error(path.name, f"is not a readable npz file of plain arrays: {error}") from None
 
 
 def read_png(path: Path, height: int, width: int) -> np.ndarray:
@@ -59,38 +59,43 @@ def read_png(path: Path, height: int, width: int) -> np.ndarray:
     try:
         picture = imread(path, format="png")                         # float32, each level divided by 255
     except DAMAGE as error:
-        raise DataError(f"{path.name} is not a complete png file: {error}") from None
+        raise _error(path.name, f"is not a complete png file: {error}") from None
     if picture.shape != (height, width, 3) or picture.dtype != np.float32:
-        raise DataError(f"{path.name} is a picture of shape {picture.shape}; expected ({height}, {width}, 3)")
+        raise _error(path.name, f"is a picture of shape {picture.shape}; expected ({height}, {width}, 3)")
     return (255 * picture).round().astype(np.uint8)
 
 
 def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
-    """Read lines of `columns` zeros and ones with separators, as in .amat and .data files: uint8 (N, columns)."""
+    """Read lines of `columns` zeros and ones between separators, as in .amat and .data files: uint8 (N, columns)."""
     raw = np.frombuffer(path.read_bytes(), np.uint8)
     if raw.size == 0 or raw.size % (2 * columns):
-        raise DataError(f"{path.name} has {raw.size} bytes; expected lines of {2 * columns} bytes for {columns} values")
+        raise _error(path.name, f"has {raw.size} bytes; expected lines of {2 * columns} bytes for {columns} values")
     lines = raw.reshape(-1, 2 * columns)
     values, between = lines[:, ::2] - ord("0"), lines[:, 1::2]       # a byte below "0" wraps to a value above 1
     ends = np.full(columns, ord(separator), np.uint8)
     ends[-1] = ord("\n")
     if values.max() > 1 or (between != ends).any():
         line = ((values > 1) | (between != ends)).any(axis=1).argmax() + 1
-        raise DataError(f"{path.name} has an invalid line {line}; expected {columns} zeros and ones separated by {separator!r}")
+        raise _error(path.name, f"has an invalid line {line}; expected {columns} zeros and ones separated by "
+                     f"{separator!r}")
     return values
 
 
 def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | None = None,
                header: bool = False) -> np.ndarray:
-    """Read columns of a numeric table, float64 (rows, columns); separator None means white space."""
+    """Read the columns with indices `columns` of a numeric table: float64 (rows, len(columns)).
+
+    separator  text between columns; None for white space
+    header     whether the first line has the names of the columns
+    """
     try:
         values = np.loadtxt(path, delimiter=separator, skiprows=int(header), usecols=columns, ndmin=2)
     except DAMAGE as error:
-        raise DataError(f"{path.name} is not a table of numbers with these columns: {error}") from None
+        raise _error(path.name, f"is not a table of numbers with these columns: {error}") from None
     if len(values) != rows:
-        raise DataError(f"{path.name} has {len(values)} rows; expected {rows}")
+        raise _error(path.name, f"has {len(values)} rows; expected {rows}")
     if not np.isfinite(values).all():
-        raise DataError(f"{path.name} contains {values[~np.isfinite(values)][0]}; expected finite numbers")
+        raise _error(path.name, f"contains {values[~np.isfinite(values)][0]}; expected finite numbers")
     return values
 
 
@@ -102,10 +107,10 @@ def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
     try:
         arrays = loadmat(path, variable_names=keys)
     except (MatReadError, *DAMAGE) as error:
-        raise DataError(f"{path.name} is not a readable mat file: {error}") from None
+        raise _error(path.name, f"is not a readable mat file: {error}") from None
     missing = [key for key in keys if key not in arrays]
     if missing:
-        raise DataError(f"{path.name} lacks {', '.join(missing)}")
+        raise _error(path.name, f"lacks {', '.join(missing)}")
     return [arrays[key] for key in keys]
 
 
@@ -118,17 +123,25 @@ def read_text(path: Path, member: str | None = None) -> str:
         else:
             raw = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
     except DAMAGE as error:
-        raise DataError(f"{path.name} cannot be unpacked: {error}") from None
+        raise _error(path.name, f"cannot be unpacked: {error}") from None
     try:
         return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
     except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not UTF-8 text: {error}") from None
+        raise _error(path.name, f"is not UTF-8 text: {error}") from None
 
 
 def read_rows(text: str, name: str, columns: int) -> list[list[str]]:
-    """Split a text into lines of `columns` fields separated by tabs; quotes have no special meaning."""
+    """Split a text into lines of `columns` fields separated by tabs; quotes have no special meaning.
+
+    name  name of the file, for messages
+    """
     lines = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
     for number, line in enumerate(lines, 1):
         if len(line) != columns:
-            raise DataError(f"{name} has {len(line)} fields in line {number}; expected {columns}")
+            raise _error(name, f"has {len(line)} fields in line {number}; expected {columns}")
     return lines
+
+
+def _error(name: str, wrong: str) -> DataError:
+    """The error for a file that is not as published, with a remedy."""
+    return DataError(f"{name} {wrong}. Replace the file, or delete it and load the data set again")

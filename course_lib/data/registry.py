@@ -50,12 +50,14 @@ class File:
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set.
+    """The description of a data set, from registry.toml.
 
-    options            keyword of load_data() -> allowed values, the default first
-    loader, arguments  function of `loaders`, and its arguments besides the options
-    key                citation key in the bibliography of the book
-    packed             repacked contents of `files`, read from COURSE_DATA only
+    title, shape, protocol, licence, citation  text, as `describe` prints it
+    key                                        key of the citation in the bibliography of the book
+    loader, arguments                          name of a function of `loaders`, and its arguments besides the options
+    files                                      files that are downloaded
+    packed                                     repacked contents of `files`, read from COURSE_DATA only
+    options                                    {keyword of `load_data`: allowed values, the default first}
     """
 
     name: str
@@ -72,7 +74,7 @@ class Entry:
     options: dict[str, tuple] = field(default_factory=dict)
 
     def file(self, name: str) -> File:
-        """The file or packed file `name`. Raises KeyError if there is none."""
+        """The file or packed file with this name. Raises KeyError if there is none."""
         for file in (*self.packed, *self.files):
             if file.name == name:
                 return file
@@ -80,7 +82,7 @@ class Entry:
 
 
 def find(name: str) -> Entry:
-    """The entry `name`. Raises ValueError, with the most similar name, if there is none."""
+    """The entry of the data set `name`. Raises ValueError, with the most similar name, if there is none."""
     if name in REGISTRY:
         return REGISTRY[name]
     near = difflib.get_close_matches(name.lower(), REGISTRY, n=1, cutoff=0.0)[0]
@@ -88,7 +90,7 @@ def find(name: str) -> Entry:
 
 
 def _read_entry(name: str, row: dict[str, Any], shared: dict[str, str]) -> Entry:
-    """Create an entry from its table in registry.toml."""
+    """Create the entry `name` from its table `row` in registry.toml; `shared` has texts that protocols insert."""
     folder, homes, known_from = (row.pop(key, default) for key, default in (("folder", ""), ("homes", []), ("known_from", "")))
     public = tuple(File(f"{folder}/{file['name']}", file.get("size"), file["hash"],
                         tuple(file.get("urls", [home + file["name"] for home in homes])),

@@ -14,12 +14,12 @@ SMALL = frozenset("a an and are as at be been by did do does for from had has ha
 
 
 class Passage(NamedTuple):
-    """A passage with two questions and their answer, a span of the passage: one question in its words, and one that shares no content word with it."""
+    """A passage with two questions that have the same answer."""
 
-    text: str
-    quoting: str
-    paraphrase: str
-    answer: str
+    text: str                                                        # the passage
+    quoting: str                                                     # a question in the words of the passage
+    paraphrase: str                                                  # a question without content words of the passage
+    answer: str                                                      # a span of the passage
 
 
 PASSAGES = tuple(Passage(*row) for row in (

@@ -30,7 +30,10 @@ LONGEST = 17                                                         # words of 
 
 
 class Text(NamedTuple):
-    """A text: its words, and for "verb", "pronoun", "verb2" and "thing" the positions of the word and of its antecedent."""
+    """A text, and which of its words determine others.
+
+    known  {"verb", "pronoun", "verb2" or "thing": (position of this word, position of the word that determines it)}
+    """
 
     words: tuple[str, ...]
     known: dict[str, tuple[int, int]]
@@ -68,7 +71,7 @@ def _half(generator: torch.Generator | None) -> bool:
 
 
 def _being(generator: torch.Generator | None) -> tuple[str, str]:
-    """A noun, singular or plural, and its pronoun."""
+    """Sample a noun, singular or plural; return it and its pronoun."""
     name = _choose(list(BEINGS), generator)
     plural, pronoun = BEINGS[name]
     return (plural, MANY) if _half(generator) else (name, pronoun)
@@ -98,7 +101,7 @@ def vocabulary() -> Vocabulary:
 
 
 def to_ids(drawn: Sequence[Text | str]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """Encode texts as ids after the start symbol, padded on the right, and the mask, True for words.
+    """Encode the texts `drawn`: ids after the start symbol, padded on the right, and the mask, True where not padded.
 
     Raises ValueError if a word is outside the grammar.
     """

@@ -37,7 +37,7 @@ FILLERS = ("the", "a", "and", "with", "near", "saw", "has", "of", "in", "is")
 
 
 def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
-    """Sample sentences of 7 words: a third each on roles, on countries, and on ambiguous words.
+    """Sample `num` sentences of 7 words: a third each on roles, on countries, and on ambiguous words.
 
     >>> for sentence in draw_sentences(2, torch.Generator().manual_seed(0)):
     ...     print(*sentence)
@@ -70,7 +70,7 @@ def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
 
 
 def analogies() -> dict[str, list[tuple[str, str, str, str]]]:
-    """60 questions on roles and 60 on capitals, "a is to b as c is to d", in both directions.
+    """60 analogies (a, b, c, d), "a is to b as c is to d", under the key "roles" and 60 under "capitals".
 
     >>> analogies()["roles"][0]
     ('king', 'queen', 'actor', 'actress')

@@ -28,7 +28,7 @@ SLIDE = ("what", "topic", "is", "this", "about", "?")                # the wordi
 
 
 class News(NamedTuple):
-    """The words of a sentence, and its fields.
+    """The words of a sentence, and its fields {"topic", "time", "who" or "what": text}.
 
     >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
     >>> " ".join(news.words), news.fields["topic"]
@@ -71,9 +71,9 @@ def instructions(size: int) -> list[tuple[str, ...]]:
 
 
 def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instructed:
-    """Build a prompt, the instruction and the quoted sentence, and its answer, the fields in their order.
+    """Build a prompt, the instruction and the quoted sentence, and its answer, the `fields` of the news in their order.
 
-    slide  ask for the topic in the words of the slide
+    slide  ask in the words of the slide, which are for the topic alone
 
     >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
     >>> " ".join(instruct(news, ["topic", "who"]).answer)

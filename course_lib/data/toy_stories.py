@@ -27,18 +27,18 @@ STRANGE = 0.1                                      # probability that a word is 
 
 
 class Sentence(NamedTuple):
-    """The words of a sentence, a tag for each, and the spans (first, last word) of person, thing and place."""
+    """A sentence with known parts of speech and roles."""
 
     words: tuple[str, ...]
-    tags: tuple[str, ...]
-    spans: dict[str, tuple[int, int]]
+    tags: tuple[str, ...]                                            # part of speech of each word, such as "NOUN"
+    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": (first, last word)}
 
     def __str__(self) -> str:
         return " ".join(self.words)
 
 
 class Story(NamedTuple):
-    """Sentences on one subject."""
+    """Sentences on one subject, a key of SUBJECTS."""
 
     subject: str
     sentences: tuple[Sentence, ...]
@@ -69,7 +69,7 @@ def _story(count: int, generator: torch.Generator | None) -> Story:
 
 
 def _phrase(noun: str, generator: torch.Generator | None) -> list[tuple[str, str]]:
-    """The noun, with an adjective with probability 1/2."""
+    """(word, tag) of the noun, preceded by an adjective with probability 1/2."""
     described = bool(torch.rand((), generator=generator) < 0.5)
     return [*([(_pick(ADJECTIVES, generator), "ADJECTIVE")] if described else []), (noun, "NOUN")]
 

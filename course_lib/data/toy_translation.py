@@ -33,11 +33,11 @@ PASTIMES = {"hiking": ("le", "escursioni"), "cooking": ("la", "cucina"), "readin
 
 
 class Pair(NamedTuple):
-    """A sentence, its translation, and the positions of the source words of each target word."""
+    """A sentence, its translation, and their alignment."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    alignment: tuple[tuple[int, ...], ...]
+    alignment: tuple[tuple[int, ...], ...]                           # for each target word, positions of source words
 
 
 def translate(sentence: str) -> Pair:
@@ -75,7 +75,10 @@ def translate(sentence: str) -> Pair:
 
 
 def _noun_phrase(source: Sequence[str], i: int) -> tuple[list[tuple[str, tuple[int, ...]]], int] | None:
-    """Translate "the (adjective) noun" at word i; return it and the next position, or None for another phrase."""
+    """Translate "the (adjective) noun" from word i of `source` on; None if the words are another phrase.
+
+    Returns a list of (target word, positions of its source words), and the position after the phrase.
+    """
     if i >= len(source) or source[i] != "the":
         return None
     described = i + 1 < len(source) and source[i + 1] in ADJECTIVES
@@ -114,7 +117,7 @@ def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
 
 
 def vocabularies() -> tuple[Vocabulary, Vocabulary]:
-    """The vocabularies of source and target, each with three special symbols first."""
+    """The vocabularies of source and target, each with the padding, start and end symbols first."""
     english = [*PRONOUNS, *VERBS, *(verb + "s" for verb in VERBS), *NOUNS, *ADJECTIVES, *PASTIMES,
                "the", "do", "does", "not"]
     italian = [*sum(VERBS.values(), ()), *(word for _, word in NOUNS.values()), *sum(ADJECTIVES.values(), ()),
@@ -135,7 +138,7 @@ def to_ids(pairs: Sequence[Pair],
 
 
 def to_text(ids: Int[Tensor, "T"], words: Vocabulary | None = None) -> str:
-    """Decode ids to a target sentence, up to the end symbol; `words` is the Italian vocabulary by default."""
+    """Decode ids to a sentence, up to the end symbol; `words` is the vocabulary, by default the Italian one."""
     words = [(words or vocabularies()[1]).symbol(i) for i in ids.tolist()]
     return " ".join(words[:words.index(EOS)] if EOS in words else words)
 

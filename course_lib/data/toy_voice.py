@@ -51,6 +51,6 @@ def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int 
 
 
 def vocabulary() -> Vocabulary:
-    """The vocabulary of both voices, with three special symbols first."""
+    """The vocabulary of both voices, with the padding, start and end symbols first."""
     words = [*NAMES, *VERBS, *THINGS, *ADJECTIVES, "the", "was", "by"]
     return Vocabulary([PAD, BOS, EOS, *words], bos=BOS, eos=EOS, pad=PAD)

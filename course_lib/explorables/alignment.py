@@ -24,16 +24,16 @@ START = "the small dog does not find the white mountain"
 
 
 class Written(NamedTuple):
-    """A translation and its attention weights."""
+    """A greedy translation of T tokens, with the distributions and attention weights of its steps."""
 
-    ids: list[int]                                                   # up to the end symbol
-    p: Float[Tensor, "T V"]                                          # of each next word, given those before
-    weights: Float[Tensor, "T S"]                                    # on the words of the source
+    ids: list[int]                                                   # of the tokens, the end symbol included
+    p: Float[Tensor, "T V"]                                          # p(next token | source, tokens before it)
+    weights: Float[Tensor, "T S"]                                    # on source words; without attention, 1 on the last
 
 
 @torch.no_grad()
 def written(model: Seq2Seq, source: list[int]) -> Written:
-    """Greedy decoding."""
+    """Translate the source ids by greedy decoding, to at most LONGEST tokens."""
     state, ids, p, weights = model.start(1, torch.tensor([source])), [], [], []
     while not ids or ids[-1] != model.eos_id and len(ids) < LONGEST:
         p.append(model.predict(state).probs[0])
@@ -54,10 +54,10 @@ def parameters(model: Seq2Seq) -> list[Tensor]:
 class Alignment(Explorable):
     """Greedy translation of a sentence of the toy language, with a fixed vector and with attention.
 
-    sentence  English of the grammar of `course_lib.data.toy_translation`
-    place     index of the selected word of the translation with attention
+    sentence  English sentence of the grammar of `course_lib.data.toy_translation`
+    place     index of the selected word of the translation with attention; the last word if it is past the end
 
-    Raises ValueError for other sentences and for a negative place; a place past the end is the last.
+    Raises ValueError for a sentence outside the grammar and for a negative `place`.
 
     >>> print(Alignment(sentence="I love music").text().splitlines()[-1])
     word 1, adoro, looks most at love: 0.79
@@ -85,27 +85,35 @@ class Alignment(Explorable):
 
     @property
     def _lengths(self) -> dict[str, int]:
-        """Number of the 400 sentences by length in Italian words."""
+        """{length in Italian words: number of the 400 test sentences that have it}."""
         return self._cards[0].results["sentences by words"]
 
     @property
     def seeds(self) -> list[list[dict]]:
-        """For each network and training seed, the correct translations of 400 new sentences."""
+        """The results of each network on 400 new sentences, one dict per training seed.
+
+        "test" is the number of correct translations, and "by length" the number for each length, in the order of
+        `_lengths`.
+        """
         return [card.results["right of 400"] for card in self._cards]
 
     def right(self, network: int, words: str) -> list[int]:
-        """Minimum and maximum over seeds of correct sentences of a length, and the number of sentences."""
+        """[fewest, most, all]: correct translations over the training seeds, and the number of test sentences.
+
+        network  0 for the network without attention, 1 for the one with attention
+        words    length of the sentences that are counted, in Italian words
+        """
         found = [seed["by length"][list(self._lengths).index(words)] for seed in self.seeds[network]]
         return [min(found), max(found), self._lengths[words]]
 
     @property
     def ids(self) -> list[int]:
-        """The ids of the source."""
+        """The ids of the words of `sentence`."""
         return [self._words[0].id(word) for word in self.sentence.split()]
 
     @property
     def result(self) -> list[Written]:
-        """The translations of both networks."""
+        """The translation without attention and the translation with attention."""
         return [written(model, self.ids) for model in self._models]
 
     def text(self) -> str:

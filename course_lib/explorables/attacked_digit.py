@@ -24,12 +24,12 @@ SIGNS = "0123456789abcdefg"                                          # one chara
 
 
 class Seen(NamedTuple):
-    """An image of n pixels with its density and class probabilities."""
+    """An image of n pixels, its likelihood under the PixelCNN and its class probabilities."""
 
-    x: Int[Tensor, " n"]
-    log_p: Float[Tensor, " n"]                                       # of each pixel, given those before it
+    x: Int[Tensor, " n"]                                             # gray levels, row by row
+    log_p: Float[Tensor, " n"]                                       # ln p of each pixel given the pixels before it
     classes: Float[Tensor, " ten"]                                   # p(class | image)
-    p: float                                                         # its p-value by rank
+    p: float                                                         # p-value, from the rank among calibration images
 
     @property
     def read(self) -> int:
@@ -45,12 +45,13 @@ class Pair(NamedTuple):
 
 
 class Everything(NamedTuple):
-    """All values of the figure; attacks as in ATTACKS, [..., 0] for eps = 1."""
+    """All values of the figure by digit in SHOWN, attack in ATTACKS, and eps, the largest change of a pixel."""
 
-    calibration: Float[Tensor, " N"]                                 # log p of the calibration images
-    clean: list[Pair]                                                # of each digit in SHOWN
+    calibration: Float[Tensor, " N"]                                 # log-likelihood of each calibration image, in nats
+    clean: list[Pair]                                                # [digit], without attack
     changed: list[list[list[Pair]]]                                  # [digit][attack][eps - 1]
-    shares: list[list[list[int]]]                                    # [attack][eps]: correct, flagged, repaired
+    shares: list[list[list[int]]]                                    # [attack][eps]: of SHARED images, the numbers that
+                                                                     # are correct, flagged, correct after purification
 
 
 @cache
@@ -103,7 +104,7 @@ def everything() -> Everything:
 
 
 def _packed(pair: Pair) -> dict[str, object]:
-    """The values of an image and its purified version in the format of the script."""
+    """The values of an image and its purified version in the format of attacked_digit.js."""
     image, repaired = ({"x": "".join(SIGNS[v] for v in seen.x.tolist()), "classes": as_base64([seen.classes]),
                         "p": round(seen.p, 6)} for seen in pair)
     total = round(pair.repaired.log_p.sum().item(), 6)
@@ -116,10 +117,10 @@ class AttackedDigit(Explorable):
     It shows the predicted class, the log-probability of every pixel under an autoregressive model, the p-value of the
     image, computed from the rank of its log-likelihood, and the purified image.
 
-    digit   index of the image; SHOWN lists the digits
-    attack  index in ATTACKS
+    digit   index in SHOWN, the digits 0, 1, 3, 4, 5, 6, 7, 9
+    attack  index in ATTACKS: PGD, FGSM, PGD towards 8, FGSM towards 8, random signs
     eps     largest change of a pixel, in levels, 0 to 3
-    pixel   index of the selected pixel
+    pixel   index of the selected pixel, row by row, 0 to 63
 
     Raises ValueError for values out of range.
 
@@ -148,7 +149,7 @@ class AttackedDigit(Explorable):
 
     @property
     def result(self) -> Pair:
-        """The values that the figure shows."""
+        """The selected image and its purified version, with likelihoods and class probabilities."""
         found = everything()
         return found.changed[self.digit][self.attack][self.eps - 1] if self.eps else found.clean[self.digit]
 
@@ -162,6 +163,6 @@ class AttackedDigit(Explorable):
 
 
 def said(seen: Seen) -> str:
-    """Class, log-likelihood and detection as text."""
+    """Write the predicted class, log-likelihood, p-value and detection of an image as text."""
     return (f"{seen.read}, p = {seen.classes.max():.2f}; log p is {seen.log_p.sum():.1f} nats, p-value {seen.p:.3f}, "
             f"{'flagged' if seen.p <= ALARM else 'not flagged'}")

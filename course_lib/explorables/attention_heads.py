@@ -31,9 +31,9 @@ EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
 class Run(NamedTuple):
     """The values of a model with L layers of H heads on T tokens; row i is position i."""
 
-    weights: Float[Tensor, "L H T T"]                                # zero above the diagonal
+    weights: Float[Tensor, "L H T T"]                                # row i: of query i; zero above the diagonal
     entropy: Float[Tensor, "L H T"]                                  # of each row of weights, in nats
-    p: Float[Tensor, "T V"]                                          # of the word after each position
+    p: Float[Tensor, "T V"]                                          # row i: distribution of the token after position i
 
 
 @torch.no_grad()
@@ -41,7 +41,7 @@ def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> 
     r"""Attention weights $\alpha$, their entropies $-\sum_j \alpha_{ij} \ln \alpha_{ij}$, and predictions.
 
     words  ids without the start symbol
-    off    ablated heads (layer, head)
+    off    ablated heads, pairs (layer, head)
     """
     tokens = torch.tensor([[model.bos_id, *words]])
     with switched_off(model, off):
@@ -51,12 +51,12 @@ def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> 
 
 
 def moved(p: Float[Tensor, "... V"], q: Float[Tensor, "... V"]) -> Float[Tensor, "..."]:
-    r"""The total variation distance: $\frac12 \sum_v |p_v - q_v|$, from 0 to 1."""
+    r"""The total variation distance of the distributions p and q: $\frac12 \sum_v |p_v - q_v|$, from 0 to 1."""
     return (p - q).abs().sum(dim=-1) / 2
 
 
 def parameters(model: GPT) -> list[Tensor]:
-    """The parameters in the order of the script."""
+    """The parameters of the model, in the order in which the JavaScript of the figure reads them."""
     found = [model.tokens.weight, model.positions.table.weight]      # (V, D), (window, D)
     for block in model.blocks:
         attention, network, norms = block.attention, block.feed_forward, (block.residual1.norm, block.residual2.norm)
@@ -75,13 +75,14 @@ class AttentionHeads(Explorable):
     """The attention heads of a small GPT on a text that the reader edits; each head can be ablated.
 
     model     a GPT with start symbol, tied embeddings and gelu_tanh, rounded to half precision; None for "gpt-agreement"
-    words     names of its tokens
-    text_ids  ids without the start symbol; `read(text)` sets them
-    off       ablated heads (layer, head)
-    shown     selected head
+    words     text of each token id of `model`, in the order of the ids
+    examples  texts to choose from; the first is selected
+    text_ids  ids of the selected text, without the start symbol; `read(text)` sets them
+    off       ablated heads, [layer, head] each
+    shown     selected head, [layer, head]
 
-    Set any of them and the figure updates. Raises ValueError for another kind of model, one that is too large, and for
-    unknown texts and heads.
+    Set any of the last three and the figure updates. Raises ValueError if the model is of another kind or too large, a
+    word or head does not exist, or a text exceeds the window.
 
     >>> figure = AttentionHeads()
     >>> print(figure.text().splitlines()[-1])
@@ -110,7 +111,8 @@ class AttentionHeads(Explorable):
         self._model, self._words = copy.deepcopy(_check_model(model, words)).half().double().eval(), list(words)
         weights = pack(model)
         if len(weights) > LIMIT:
-            raise ValueError(f"model takes {len(weights):,} characters; expected at most {LIMIT:,}")
+            raise ValueError(f"model has weights of {len(weights):,} characters in base64; expected a smaller model, "
+                             f"of at most {LIMIT:,}")
         texts = [self._ids(text) for text in examples] or [[i] for i in range(len(words)) if i != model.bos_id][:1]
         c = model.config
         sizes = {"layers": c.layers, "heads": c.heads, "width": c.d_model, "hidden": c.d_ff or 4 * c.d_model,
@@ -121,16 +123,16 @@ class AttentionHeads(Explorable):
 
     @property
     def result(self) -> Run:
-        """The values that the figure shows."""
+        """Attention weights, entropies and predictions of the selected text, with the heads of `off` ablated."""
         return run(self._model, self.text_ids, self.off)
 
     @property
     def moved(self) -> Float[Tensor, "T"]:
-        """The effect of the ablated heads on the prediction at each position."""
+        """The total variation distance of the predictions with and without ablation, at each position."""
         return moved(self.result.p, run(self._model, self.text_ids).p)
 
     def read(self, text: str) -> None:
-        """Set the text. Raises ValueError for unknown words, and too many."""
+        """Select a text, words separated by spaces. Raises ValueError if a word is unknown or the text is too long."""
         self.text_ids = self._ids(text)
 
     def text(self) -> str:
@@ -155,17 +157,19 @@ class AttentionHeads(Explorable):
     def _ids(self, text: str) -> list[int]:
         unknown = [word for word in text.split() if word not in self._words]
         if unknown:
-            raise ValueError(f"the text has {', '.join(map(repr, unknown))}; expected words of {', '.join(self._words)}")
+            raise ValueError(f"text contains {', '.join(map(repr, unknown))}, unknown to the model; expected only "
+                             f"words of {self._words}")
         return [self._words.index(word) for word in text.split()]
 
     @traitlets.validate("text_ids")
     def _valid_text(self, proposal):
         ids, c = proposal["value"], self._model.config
         if not 1 <= len(ids) <= c.window - 1:
-            raise ValueError(f"the text has {len(ids)} words; expected 1 to {c.window - 1}, after the start symbol")
+            raise ValueError(f"text_ids has {len(ids)} ids; expected 1 to {c.window - 1}, because the window also "
+                             "holds the start symbol")
         if any(not 0 <= i < c.vocab_size or i == c.bos_id for i in ids):
-            raise ValueError(f"text_ids is {ids}; expected 0 to {c.vocab_size - 1} without {c.bos_id}, the start "
-                             "symbol")
+            raise ValueError(f"text_ids is {ids}; expected ids from 0 to {c.vocab_size - 1} other than {c.bos_id}, the "
+                             "start symbol")
         return ids
 
     @traitlets.validate("off", "shown")
@@ -174,8 +178,8 @@ class AttentionHeads(Explorable):
         c = self._model.config
         for pair in pairs:
             if len(pair) != 2 or not (0 <= pair[0] < c.layers and 0 <= pair[1] < c.heads):
-                raise ValueError(f"{proposal['trait'].name} contains {list(pair)}; expected layers 0 to "
-                                 f"{c.layers - 1}, each with heads 0 to {c.heads - 1}")
+                raise ValueError(f"{proposal['trait'].name} contains {list(pair)}; expected [layer, head] with layer 0 "
+                                 f"to {c.layers - 1} and head 0 to {c.heads - 1}")
         return proposal["value"]
 
 
@@ -187,5 +191,5 @@ def _check_model(model: object, words: Sequence[str]) -> GPT:
         raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; expected a "
                          "start symbol, tied embeddings and 'gelu_tanh'")
     if len(words) != c.vocab_size:
-        raise ValueError(f"words has {len(words)} names; expected {c.vocab_size}, the number of tokens")
+        raise ValueError(f"words has {len(words)} names; expected {c.vocab_size}, one for each id of the vocabulary")
     return model

@@ -18,27 +18,24 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 
 
 def script(*names: str) -> str:
-    """Concatenate common.js and the named scripts to one ES module.
-
-    The imports between the scripts are removed.
-    """
+    """Concatenate common.js and the scripts `names`, given without .js, to one ES module without internal imports."""
     texts = ((STATIC / f"{name}.js").read_text("utf-8") for name in ("common", *names))
     return "\n".join(IMPORT.sub("", text) for text in texts)
 
 
 def style(*names: str) -> str:
-    """Concatenate explorables.css and the named style sheets."""
+    """Concatenate explorables.css and the style sheets `names`, given without .css."""
     return "\n".join(path.read_text("utf-8") for path in (CSS, *(STATIC / f"{name}.css" for name in names)))
 
 
 def as_base64(parts: Iterable[Tensor], dtype: torch.dtype = torch.float32) -> str:
-    """Encode all numbers of the tensors, row by row, as little-endian `dtype` in base64."""
+    """Concatenate the numbers of all tensors, row by row, as little-endian `dtype`, and encode the bytes in base64."""
     flat = torch.cat([part.detach().cpu().flatten() for part in parts]).to(dtype).numpy()
     return base64.b64encode(flat.astype(flat.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
 class Whole(traitlets.Int):
-    """An integer from `low` to `high`, which may depend on the figure. Raises ValueError for another one."""
+    """A trait for an integer from `low` to `high`, which may be a function of the figure. Else raises ValueError."""
 
     def __init__(self, default: int, low: int, high: int | Callable[[Explorable], int]):
         super().__init__(default)
@@ -53,7 +50,7 @@ class Whole(traitlets.Int):
 
 
 class OneOf(traitlets.TraitType):
-    """One of the values `allowed`; `needed` says which. Raises ValueError for another one."""
+    """A trait for one of the values `allowed`, which `needed` describes in the error. Else raises ValueError."""
 
     def __init__(self, default: str | int, allowed: Iterable[str | int], needed: str = ""):
         super().__init__(default)
@@ -67,7 +64,7 @@ class OneOf(traitlets.TraitType):
 
 
 class Explorable(anywidget.AnyWidget):
-    """Base class: an anywidget whose plain-text output is `text()`.
+    """Base class of the interactive figures: an anywidget whose plain-text output is `text()`.
 
     `alt` is the label of the figure for screen readers.
     """
@@ -75,7 +72,7 @@ class Explorable(anywidget.AnyWidget):
     alt = traitlets.Unicode("").tag(sync=True)
 
     def text(self) -> str:
-        """The figure as text, where no widget can be shown."""
+        """Describe the figure as text, for output that cannot show widgets."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -43,7 +43,7 @@ SIDES = ("looks", "looked at")
 
 
 def twin(bert: BERT, seed: int = 0) -> BERT:
-    """An untrained BERT of the same configuration, initialized as "bert-english" was."""
+    """An untrained BERT of the same configuration, with random weights (`seed`) of the scale of "bert-english"."""
     fresh = untrained_twin(bert, seed)
     with torch.no_grad():
         for p in fresh.parameters():
@@ -52,7 +52,7 @@ def twin(bert: BERT, seed: int = 0) -> BERT:
 
 
 def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
-    r"""Attention weights $\alpha$ in steps of 1/10,000: row i contains the weights of query i."""
+    r"""Attention weights $\alpha$ of one text in every layer and head, rounded to 1/10,000; row i is query i."""
     weights = torch.cat(bert.attention_weights(tokens[None]))        # (L, H, T, T)
     return (weights.double() * STEPS).round() / STEPS
 
@@ -62,7 +62,9 @@ def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Seq
           ) -> Float[Tensor, " N"]:
     r"""$-\ln p$ in nats of each token between [CLS] and [SEP] when only this token is masked.
 
-    off  ablated heads (layer, head)
+    tokens   ids, [CLS] and [SEP] included
+    mask_id  id of [MASK]
+    off      ablated heads, pairs (layer, head)
     """
     asked = torch.arange(1, len(tokens) - 1)
     rows = tokens.repeat(len(asked), 1)                              # (T - 2, T), one masked in each
@@ -80,7 +82,7 @@ def largest(weights: Float[Tensor, "T T"], count: int = 3) -> list[tuple[int, in
 
 
 def pack(weights: Float[Tensor, "..."]) -> str:
-    """Encode weights as little-endian 16-bit integers in base64."""
+    """Encode weights, as multiples of 1/10,000, by little-endian 16-bit integers in base64."""
     counts = (weights * STEPS).round().flatten().numpy().astype("<u2")
     return base64.b64encode(counts.tobytes()).decode("ascii")
 
@@ -89,14 +91,15 @@ class BertAttention(Explorable):
     """Attention weights of a sentence in each layer and head of a trained BERT, and the loss with the head ablated.
 
     model      a BERT; None for "bert-english" and its tokenizer
-    tokenizer  of the model, with [CLS], [SEP] and [MASK]
-    sentences  texts
+    tokenizer  tokenizer of `model`, with [CLS], [SEP] and [MASK]
+    sentences  texts to choose from
     sentence   index of the selected text
-    shown      selected head (layer, head)
-    word       index of the selected token, 0 for [CLS]; side: whether it is the query ("looks") or key ("looked at")
-    untrained  show the untrained twin
+    shown      selected head, [layer, head]
+    word       index of the selected token, 0 for [CLS]
+    side       "looks" if `word` is the query, "looked at" if it is the key
+    untrained  show an untrained model of the same configuration
 
-    Raises ValueError for another kind of model, too many weights, and values out of range.
+    Raises ValueError for another kind of model, for too many or too long texts, and for values out of range.
 
     >>> BertAttention().text().splitlines()[0].split(". ")[1]
     'Layer 2, head 1: my brother and his wife live in new york .'
@@ -131,7 +134,8 @@ class BertAttention(Explorable):
         self._ids = [tokenizer.encode(text, bos=True, eos=True) for text in sentences]
         carried = 2 * sum(-(-2 * c.layers * c.heads * len(ids) ** 2 // 3) * 4 for ids in self._ids)      # base64
         if carried > LIMIT:
-            raise ValueError(f"the maps take {carried:,} characters; expected at most {LIMIT:,}")
+            raise ValueError(f"sentences has attention weights of {carried:,} characters in base64; expected at most "
+                             f"{LIMIT:,}, so pass fewer or shorter sentences")
         other, mask_id = twin(bert), tokenizer.vocabulary.id("[MASK]")
         self._maps = [(maps(bert, ids), maps(other, ids)) for ids in self._ids]
         heads = [(layer, head) for layer in range(c.layers) for head in range(c.heads)]
@@ -145,7 +149,7 @@ class BertAttention(Explorable):
 
     @property
     def weights(self) -> Float[Tensor, "T T"]:
-        """The attention weights that are shown."""
+        """The attention weights of the selected sentence, layer and head; row i is query i."""
         return self._maps[self.sentence][int(self.untrained)][self.shown[0], self.shown[1]]
 
     @property
@@ -160,7 +164,10 @@ class BertAttention(Explorable):
         return torch.cat([nats[row] - nats[0] for nats in self._costs]).mean().item()
 
     def sharpness_of(self, layer: int, head: int, untrained: bool = False) -> float:
-        """The mean over all queries of the largest attention weight of a head."""
+        """The largest attention weight of each query of a head, averaged over all sentences.
+
+        untrained  use the untrained model
+        """
         most = [both[int(untrained)][layer, head].max(dim=1).values for both in self._maps]
         return torch.cat(most).mean().item()
 
@@ -186,8 +193,8 @@ class BertAttention(Explorable):
         if name == "side" and value not in SIDES:
             raise ValueError(f"side is {value!r}; expected {' or '.join(map(repr, SIDES))}")
         if name == "shown" and not (len(value) == 2 and all(0 <= v < most for v, most in zip(value, self.size))):
-            raise ValueError(f"shown is {value}; expected layers 0 to {self.size[0] - 1}, each with heads 0 to "
-                             f"{self.size[1] - 1}")
+            raise ValueError(f"shown is {value}; expected [layer, head] with layer 0 to {self.size[0] - 1} and head 0 "
+                             f"to {self.size[1] - 1}")
         if name in ("sentence", "word"):
             most = len(self._ids if name == "sentence" else self._ids[self.sentence])
             if not 0 <= value < most:
@@ -201,7 +208,7 @@ class BertAttention(Explorable):
 
 
 def _copy(model: BERT) -> BERT:
-    """A copy in double precision."""
+    """A copy of the model in float64 and eval mode."""
     bert = BERT(model.config)
     bert.load_state_dict(model.state_dict())
     return bert.double().eval()

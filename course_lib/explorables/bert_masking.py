@@ -33,13 +33,13 @@ DONE = ["", "[MASK]", "random", "unchanged"]
 
 
 class Count(NamedTuple):
-    """An observed fraction, the expected one, and the standard error of the fraction."""
+    """How often an event occurred in a number of trials, compared with its probability."""
 
-    label: str
-    count: int
-    of: int
-    expected: float
-    error: float                                                     # NaN if `of` is 0
+    label: str                                                       # name of the event
+    count: int                                                       # occurrences
+    of: int                                                          # trials
+    expected: float                                                  # probability of the event
+    error: float                                                     # standard error of count / of; NaN if `of` is 0
 
 
 def uniforms(seed: int, n: int) -> Float[Tensor, "n"]:
@@ -63,8 +63,11 @@ def fates(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], u: Floa
           f: Float[Tensor, "... T"], hand: Int[Tensor, "T"] | None = None) -> Int[Tensor, "... T"]:
     """The corruption of each token: 0 not selected, 1 masked, 2 replaced by a random word, 3 kept.
 
-    rate, shares  in percent
-    hand          1 selects a token, 0 does not, -1 uses u; special tokens are never selected
+    ordinary  False for special tokens, which are never selected
+    rate      percentage of selected tokens
+    shares    percentages of the selected tokens that are masked, replaced and kept
+    u, f      uniform numbers: a token is selected if u < rate / 100, and f determines its corruption
+    hand      1 selects a token, 0 does not, -1 uses u
     """
     chosen = u < rate / 100
     if hand is not None:
@@ -80,14 +83,21 @@ def candidates(words: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
 
 
 def reads(tokens: Sequence[str], fate: Int[Tensor, "T"], r: Float[Tensor, "T"], words: Sequence[str]) -> list[str]:
-    """The input of the model: [MASK], candidate floor(r * their number), or the original token."""
+    """The input of the model: [MASK], a random word or the original token at each position, as `fate` determines.
+
+    r, words  the random word at a position is words[floor(r * len(words))]
+    """
     put_in = (words[int(v * len(words))] for v in r.tolist())
     return ["[MASK]" if k == HIDDEN else other if k == RANDOM else token
             for token, k, other in zip(tokens, fate.tolist(), put_in)]
 
 
 def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: int, draws: int) -> list[Count]:
-    """Fractions over `draws` samples, the first of which is shown; selections by hand are ignored."""
+    """Count selected tokens, their corruptions, and samples without a selected token, over `draws` samples of `fates`.
+
+    The other arguments are those of `fates`, and the seed of its uniform numbers. The figure shows the first of the
+    samples. Selections by hand are ignored.
+    """
     T = len(ordinary)
     u, f, _ = uniforms(seed, 3 * T * draws).view(draws, 3, T).unbind(1)
     fate = fates(ordinary, rate, shares, u, f)                       # (draws, T)
@@ -101,7 +111,10 @@ def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: 
 
 
 def reshare(shares: Sequence[int], i: int, value: int) -> list[int]:
-    """Set share i to `value` and adjust the others, the last one first (the first, if i is the last)."""
+    """Return the three shares with share i set to `value` and the sum unchanged.
+
+    The difference is taken from the last share, or the first if i is the last, and then from the remaining one.
+    """
     new = list(shares)
     first = 0 if i == 2 else 2
     new[i], new[first] = value, new[first] - (value - new[i])
@@ -117,10 +130,10 @@ class MaskingForBert(Explorable):
     words   the sentence, a string or a list of 1 to 20 words, without [CLS] and [SEP]
     rate    percentage of selected tokens, 1 to 100
     shares  percentages of the selected tokens that are masked, replaced, kept; integers that sum to 100
-    seed    0 to 999999
-    step    1 select, 2 corrupt, 3 input, 4 targets
-    draws   number of samples: 1, 100 or 10000
-    hand    one entry per token with [CLS] and [SEP]: 1 selected by hand, 0 not selected, -1 as sampled
+    seed    seed of the uniform numbers, 0 to 999999
+    step    last step that is shown: 1 selection, 2 corruption, 3 input, 4 targets
+    draws   number of samples over which fractions are computed: 1, 100 or 10000
+    hand    one entry per token, [CLS] and [SEP] included: 1 selected by hand, 0 not selected, -1 as sampled
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for other values.
 
@@ -173,17 +186,17 @@ class MaskingForBert(Explorable):
 
     @property
     def reads(self) -> list[str]:
-        """The input of the model."""
+        """The input of the model, a token at each position."""
         return reads(self.tokens, self.fate, self.numbers[2], candidates(self.words, self.vocabulary))
 
     @property
     def asked(self) -> list[str]:
-        """The masked words to predict, in the order of the sentence."""
+        """The targets: the original tokens at the selected positions, in the order of the sentence."""
         return [token for token, k in zip(self.tokens, self.fate.tolist()) if k != UNCHOSEN]
 
     @property
     def counts(self) -> list[Count]:
-        """Observed and expected fractions over many samples."""
+        """Observed counts and their probabilities, over `draws` samples."""
         return counts(self.ordinary, self.rate, self.shares, self.seed, self.draws)
 
     def text(self) -> str:
@@ -219,7 +232,8 @@ class MaskingForBert(Explorable):
     def _valid_hand(self, proposal):
         hand, T = proposal["value"], len(self.words) + 2
         if len(hand) != T or not set(hand) <= {BY_DRAW, NOT_CHOSEN, CHOSEN}:
-            raise ValueError(f"hand is {hand}; expected {T} numbers: 1 chosen, 0 not chosen, -1 as drawn")
+            raise ValueError(f"hand is {hand}; expected {T} numbers, one per token with [CLS] and [SEP]: 1 selected, 0 "
+                             "not selected, -1 as sampled")
         return hand
 
     @traitlets.validate("shares")

@@ -30,7 +30,7 @@ PRESETS = [{"label": "a toy", "layers": 2, "width": 8, "heads": 2, "feed_forward
 
 
 class Size(NamedTuple):
-    """L, D, H, F (the feed-forward network's hidden width) and V of a GPT."""
+    """The size of a GPT: L layers of width D with H heads, feed-forward networks of hidden width F, and V tokens."""
 
     layers: int
     width: int
@@ -40,32 +40,39 @@ class Size(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Multiplications in attention and with weights, exponentials, and numbers stored in the cache."""
+    """The cost of one or more operations, as counts."""
 
-    attention: int = 0
-    weights: int = 0
-    exponentials: int = 0
-    stored: int = 0
+    attention: int = 0                                               # multiplications of scores and weighted sums
+    weights: int = 0                                                 # multiplications with parameters
+    exponentials: int = 0                                            # in the softmax of attention
+    stored: int = 0                                                  # numbers written to the cache
 
     @property
     def multiplications(self) -> int:
-        """All multiplications."""
+        """The number of multiplications, in attention and with parameters."""
         return self.attention + self.weights
 
     def plus(self, other: Work) -> Work:
-        """The sum of both."""
+        """The sum of this cost and `other`, count by count."""
         return Work(self.attention + other.attention, self.weights + other.weights,
                     self.exponentials + other.exponentials, self.stored + other.stored)
 
 
 def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
-    """The number of positions that pass `number` (from 1) computes, and of keys for each of them."""
+    """(new, keys): how many positions pass `number`, counted from 1, computes, and how many keys each of them has.
+
+    prompt  number of words of the prompt
+    cached  whether the keys and values of earlier passes are in the cache
+    """
     keys = prompt + number - 1
     return (1 if cached and number > 1 else keys), keys
 
 
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
-    """The cost of one operation in all layers, for `new` positions with `keys` keys each."""
+    """The cost of an operation, an index in OPERATIONS, in all layers, for `new` positions with `keys` keys each.
+
+    cached  whether keys and values are stored in a cache
+    """
     L, D, H, F, V = size
     if operation in (SCORES, SUM):
         return Work(attention=L * new * keys * D)                    # H heads of width D / H
@@ -78,7 +85,7 @@ def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
 
 
 def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
-    """Cumulative costs of the operations, nine per pass, without end."""
+    """Yield the total cost after each operation, nine operations per pass, without end; arguments as in `rows`."""
     total = Work()
     for i in count():
         number, operation = divmod(i, len(OPERATIONS))
@@ -87,26 +94,29 @@ def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
 
 
 def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
-    """The cost of operations 0 to `at`."""
+    """The total cost of operations 0 to `at` inclusive, nine per pass, for a prompt of `prompt` words.
+
+    cached  whether keys and values are stored in a cache
+    """
     return next(islice(sums(size, prompt, cached), at, None))
 
 
 def totals(size: Size, prompt: int, tokens: int, cached: bool) -> Work:
-    """The cost of `tokens` new tokens after the prompt."""
+    """The total cost of generating `tokens` tokens after a prompt of `prompt` words; `cached`: with a cache."""
     return running(size, prompt, tokens * len(OPERATIONS) - 1, cached)
 
 
 def halvings(tokens: int) -> list[int]:
-    """tokens, its half, its quarter, ..., at most six of them, ascending."""
+    """`tokens` and its positive halves, quarters, ..., rounded down; at most six numbers, ascending."""
     found = [tokens >> k for k in range(6)]
     return sorted(t for t in found if t)
 
 
 def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
-    """The state of each position (row) and operation (column) in this pass.
+    """The state of each position (row) and operation (column) in the pass of operation `at`; arguments as in `running`.
 
-    "now" computed by this operation; "done" computed earlier in this pass; "kept" keys and values in the cache; "read"
-    those that this operation uses; "" not computed.
+    "now" computed by operation `at`; "done" computed earlier in this pass; "kept" keys and values that are in the
+    cache; "read" cached keys or values that operation `at` uses; "" not computed.
     """
     number, operation = divmod(at, len(OPERATIONS))
     new, keys = rows(prompt, number + 1, cached)
@@ -125,12 +135,13 @@ def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
 class CacheSteps(Explorable):
     """The cost of generating a sentence with and without a cache of keys and values.
 
-    at          index of the current operation, nine per pass
+    at          index of the current operation, counted over all passes, nine per pass
     prompt      number of words of the prompt, 1 to 4
     layers, width, heads, feed_forward, vocabulary  size of the GPT; `heads` must divide `width`
-    tokens      t, maximum number of new tokens in the table of costs, 2 to 1024
+    tokens      largest number of new tokens in the table of total costs, 2 to 1024
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError out of range.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for a value out of
+    range.
 
     >>> print(CacheSteps(prompt=2).text().splitlines()[1])
     Pass 1 predicts word 3. Operation: embed.
@@ -154,29 +165,29 @@ class CacheSteps(Explorable):
 
     @property
     def size(self) -> Size:
-        """The size of the model."""
+        """The size of the GPT, from `layers`, `width`, `heads`, `feed_forward` and `vocabulary`."""
         return Size(self.layers, self.width, self.heads, self.feed_forward, self.vocabulary)
 
     @property
     def last(self) -> int:
-        """The index of the last operation."""
+        """The index of the operation that completes the sentence, the largest value of `at`."""
         return (len(self.words) - self.prompt) * len(OPERATIONS) - 1
 
     @property
     def now(self) -> dict[bool, Work]:
-        """The cost of this operation, with the cache (True) and without."""
+        """{whether a cache is used: cost of operation `at`}."""
         number, operation = divmod(self.at, len(OPERATIONS))
         return {cached: work(self.size, operation, *rows(self.prompt, number + 1, cached), cached)
                 for cached in (True, False)}
 
     @property
     def so_far(self) -> dict[bool, Work]:
-        """The cost up to this operation, with the cache (True) and without."""
+        """{whether a cache is used: total cost of operations 0 to `at` inclusive}."""
         return {cached: running(self.size, self.prompt, self.at, cached) for cached in (True, False)}
 
     @property
     def bill(self) -> list[tuple[int, Work, Work]]:
-        """(t, cost with the cache, cost without) for t, t/2, t/4, ..., ascending."""
+        """(number of new tokens, total cost with a cache, total cost without), for each of `halvings(tokens)`."""
         per_pass = len(OPERATIONS)
         one, two = (list(islice(sums(self.size, self.prompt, cached), per_pass - 1, per_pass * self.tokens, per_pass))
                     for cached in (True, False))                     # after each pass
@@ -207,13 +218,15 @@ class CacheSteps(Explorable):
             raise ValueError(f"{name} is {value}; expected {low} to {high}")
         size = {"width": self.width, "heads": self.heads, name: value}
         if size["width"] % size["heads"]:
-            raise ValueError(f"heads is {size['heads']} and width is {size['width']}; expected heads that divide the width")
+            raise ValueError(f"heads is {size['heads']} and width is {size['width']}; expected a width that is a "
+                             "multiple of heads")
         return value
 
     @traitlets.validate("at")
     def _valid_at(self, proposal):
         if not 0 <= proposal["value"] <= self.last:
-            raise ValueError(f"at is {proposal['value']}; expected 0 to {self.last} after a prompt of {self.prompt}")
+            raise ValueError(f"at is {proposal['value']}; expected 0 to {self.last} for a prompt of {self.prompt} of "
+                             f"the {len(self.words)} words")
         return proposal["value"]
 
     @traitlets.observe("prompt")

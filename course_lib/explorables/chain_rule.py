@@ -29,7 +29,10 @@ MAX_DRAWN = 10_000
 
 def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[int] = (0, 1, 2)
                             ) -> Float[Tensor, "2 2 2"]:
-    r"""The product $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ for all eight x."""
+    r"""The joint $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ of all eight x.
+
+    conditionals, order  seven probabilities of the value 1, listed in the module, and the order (a, b, c)
+    """
     both = torch.stack([1 - conditionals, conditionals], dim=-1)     # (7, 2): p(0), p(1)
     a, b, c = both[0], both[1:3], both[3:].reshape(2, 2, 2)          # axes (a,), (a, b), (a, b, c)
     product = a[:, None, None] * b[:, :, None] * c
@@ -48,11 +51,11 @@ def conditionals_in_order(joint: Float[Tensor, "2 2 2"], order: Sequence[int] = 
 
 def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
             ) -> Float[Tensor, " 7"]:
-    r"""The conditionals of the best model without the dropped edges, $\arg\min_q KL(p \| q)$.
+    r"""The conditionals of $\arg\min_q KL(p \| q)$ over models q without the dropped edges; p has `conditionals`.
 
-    dropped  pairs of variables without an edge: the later one, in this order, does not depend on the earlier
+    dropped  pairs of variables without an edge: the later variable in the order does not depend on the earlier one
 
-    The best model has the conditionals $p(x_k \mid \text{remaining parents})$ of the joint.
+    The minimum is at $q(x_k \mid \text{remaining parents}) = p(x_k \mid \text{remaining parents})$.
     """
     pairs = {frozenset(pair) for pair in dropped}
     p = joint_from_conditionals(conditionals, order).permute(tuple(order))
@@ -75,7 +78,8 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
           ) -> Float[Tensor, " 3"]:
     r"""The KL divergence of each factor due to its dropped parents, in nats, in this order; the sum is $KL(p \| q)$.
 
-    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information.
+    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information. The
+    arguments are those of `project`.
     """
     p = joint_from_conditionals(conditionals, order).permute(tuple(order))
     q = project(conditionals, order, dropped)
@@ -88,7 +92,13 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
 
 
 def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
-    r"""Ancestral sampling by inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1."""
+    r"""Sample `num` rows by ancestral sampling and inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1.
+
+    conditionals, order  seven probabilities of the value 1, listed in the module, and the order (a, b, c)
+    seed                 seed of the uniform numbers u
+
+    Column i of the result is variable i.
+    """
     table, u = conditionals.tolist(), iter(uniforms(seed, 3 * num))
     drawn = []
     for _ in range(num):
@@ -100,9 +110,9 @@ def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, se
 
 
 def digits_joint() -> Float[Tensor, "2 2 2"]:
-    """The empirical distribution of three adjacent pixels, row 3, columns 2 to 4, of the 1797 digits of scikit-learn.
+    """The empirical distribution of three adjacent pixels of the 1797 digits of scikit-learn.
 
-    A pixel is 1 if its level is at least 8.
+    The pixels are in row 3, columns 2 to 4, counted from 0. A pixel is 1 if its level is at least 8.
     """
     from sklearn.datasets import load_digits
     ink = torch.from_numpy(load_digits().images[:, 3, 2:5] >= 8).long()     # (1797, 3)
@@ -129,8 +139,9 @@ class ChainRule(Explorable):
 
     joint         (2, 2, 2) or 8 probabilities, the last variable changing fastest; None for `digits_joint`
     order         the order (a, b, c) of the variables, numbered from 0
-    conditionals  seven probabilities of the value 1: p(a), p(b | a = 0), p(b | a = 1), and p(c | a, b) for a, b = 00, 01, 10, 11
-    dropped       edges without which the graph is drawn, as pairs of variables, such as [[0, 2]]
+    conditionals  seven probabilities of the value 1: p(a), p(b | a = 0), p(b | a = 1), and p(c | a, b) for a, b = 00,
+                  01, 10, 11
+    dropped       removed edges, pairs of variables numbered from 0: [[0, 2]] removes the edge between x1 and x3
     drawn, seed   number of samples, and their seed
 
     `reorder(order)` changes the order and keeps the joint distribution; assigning `order` keeps the seven conditional
@@ -170,17 +181,17 @@ class ChainRule(Explorable):
 
     @property
     def model(self) -> Float[Tensor, "2 2 2"]:
-        """q, the best model without the dropped edges."""
+        """Joint probabilities (2, 2, 2) of q, the model without the dropped edges that minimizes KL(p || q)."""
         return joint_from_conditionals(project(self._table(), self.order, self.dropped), self.order)
 
     @property
     def cost(self) -> float:
-        """KL(p || q) in nats."""
+        """KL(p || q) in nats, from p, which is `joint`, to q, which is `model`."""
         return float(kl(self.joint, self.model))
 
     @property
     def samples(self) -> Int[Tensor, "drawn 3"]:
-        """The samples."""
+        """The first `drawn` samples of `model` for `seed`; column i is variable i."""
         return sample(project(self._table(), self.order, self.dropped), self.order, self.drawn, self.seed)
 
     def reorder(self, order: Sequence[int]) -> None:
@@ -199,7 +210,7 @@ class ChainRule(Explorable):
         return "\n".join(lines)
 
     def _arrows(self) -> str:
-        """The graph as text."""
+        """The edges of the graph as a sentence."""
         gone = {frozenset(pair) for pair in self.dropped}
         said = [f"x{j + 1} to x{k + 1}{' dropped' if {j, k} in gone else ''}"
                 for j, k in itertools.combinations(self.order, 2)]
@@ -252,6 +263,6 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _share(zero: Tensor, one: Tensor) -> Tensor:
-    """one / (zero + one), never above 1; 1/2 where both are 0."""
+    """`one` / (`zero` + `one`), at most 1; 1/2 where both are 0."""
     whole = zero + one
     return torch.where(whole > 0, one / whole.clamp_min(torch.finfo(whole.dtype).tiny), 0.5)

@@ -17,10 +17,10 @@ from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 
 
 class Graph(NamedTuple):
-    """Nodes in the order of computation: name, operation ("" for an input), indices of the parents."""
+    """A computation graph. A node is (name, operation, indices of its parents); the operation of an input is ""."""
 
-    nodes: tuple[tuple[str, str, tuple[int, ...]], ...]
-    start: tuple[float, ...]                                         # of the inputs, in their order
+    nodes: tuple[tuple[str, str, tuple[int, ...]], ...]              # in the order of computation
+    start: tuple[float, ...]                                         # initial values of the inputs, in their order
 
     @property
     def inputs(self) -> list[int]:
@@ -29,12 +29,12 @@ class Graph(NamedTuple):
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """(node, parent), in the order of the backward pass."""
+        """(index of a node, index of its parent), in the order of the backward pass."""
         return [(k, parent) for k in reversed(range(len(self.nodes))) for parent in self.nodes[k][2]]
 
     @property
     def length(self) -> int:
-        """Steps of one forward and one backward pass."""
+        """The number of steps of one forward and one backward pass."""
         return len(self.nodes) - len(self.inputs) + 1 + len(self.edges)
 
 
@@ -57,7 +57,11 @@ class Steps(NamedTuple):
 
 
 def steps(graph: Graph, inputs: Sequence[float], step: int, passes: int = 1) -> Steps:
-    """The state after `step` steps of the last of `passes` backward passes, with accumulated gradients."""
+    """Values and gradients of all nodes after `step` steps, the forward steps first.
+
+    inputs  values of the inputs of `graph`, in their order
+    passes  number of the backward pass; the gradients of the passes before it are complete, and accumulate
+    """
     values: list[Value] = []
     numbers = iter(inputs)
     for name, operation, parents in graph.nodes:
@@ -85,11 +89,11 @@ class ComputationGraph(Explorable):
     """Forward and backward pass through a graph of six values, one step at a time.
 
     graph   "loss", L = (y - beta x)^2, or "twice", y = (a b + c) a, in which a is used twice
-    inputs  three numbers from -10 to 10; None for those of the chapter
-    step    number of completed steps, forward first
-    passes  number of the backward pass; gradients accumulate
+    inputs  values of the three inputs, -10 to 10; None for the values of the chapter
+    step    number of completed steps, the forward steps first
+    passes  number of the current backward pass, 1 to 3; the gradients of earlier passes accumulate
 
-    Raises ValueError for settings other than these.
+    Raises ValueError for values out of range.
 
     >>> print(ComputationGraph().text().splitlines()[1])
     β: value 3, gradient -4
@@ -111,7 +115,7 @@ class ComputationGraph(Explorable):
 
     @property
     def result(self) -> Steps:
-        """The values that the figure shows."""
+        """Values and gradients of all nodes after `step` steps."""
         return steps(GRAPHS[self.graph], self.inputs, self.step, self.passes)
 
     def text(self) -> str:

@@ -29,7 +29,7 @@ MOST, LONGEST, LAST_SEED, READINGS = 24, 14, 9_999, 100              # tokens, c
 NUMBERS = 120                                                        # uniform numbers per epoch
 RIGHT = 0.25                                                         # accuracy of the simulated ELECTRA generator
 
-# name, share and mean length of spans in the paper, what is done in a sentence
+# name, percentage of corrupted tokens in the paper (0 if there is none), description
 OBJECTIVES = (
     ("BERT", 15, "Words are chosen once; of ten chosen ones eight are hidden, one is replaced, one is kept. A loss at each."),
     ("RoBERTa", 15, "BERT's rule, drawn anew whenever the text is read."),
@@ -47,12 +47,13 @@ NAMES = [name for name, *_ in OBJECTIVES]
 
 
 class Task(NamedTuple):
-    """Input and target of one objective."""
+    """Input and target of a text under one objective."""
 
-    reads: list[str]
-    tells: list[str]
-    at: list[int]                                                    # positions in reads with a loss; none: at each target
-    turn: list[int]                                                  # XLNet: the factorization order, from 1
+    reads: list[str]                                                 # tokens of the input
+    tells: list[str]                                                 # tokens of the target
+    at: list[int]                                                    # positions in `reads` with a loss; if empty, every
+                                                                     # token of `tells` has one
+    turn: list[int]                                                  # XLNet: each token's rank in the order, from 1
 
     @property
     def losses(self) -> int:
@@ -61,20 +62,20 @@ class Task(NamedTuple):
 
 
 def numbers_of(objective: int, seed: int, reading: int) -> Iterator[float]:
-    """The uniform numbers of one epoch; objectives that select words share them."""
+    """The uniform numbers of an objective in epoch `reading`; objectives that select words have the same numbers."""
     kind = 0 if NAMES[objective] in ("RoBERTa", "ELECTRA", "BART: masked", "BART: deleted") else objective
     return iter(uniforms((seed * 128 + reading) * 16 + kind + 1, NUMBERS))
 
 
 def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, share: int = 0,
          vocabulary: Sequence[str] = VOCABULARY) -> Task:
-    """Input and target of a denoising objective for one sentence.
+    """Input and target of a denoising objective for one text.
 
     objective   index in OBJECTIVES
-    tokens      the sentence
-    seed        of the corruption
+    tokens      the text
+    seed        seed of the corruption
     reading     number of the epoch; the corruption differs between epochs
-    share       percentage of corrupted tokens; 0 for that of the paper
+    share       percentage of corrupted tokens; 0 for the percentage of the paper
     vocabulary  words from which random replacements are taken
     """
     name, paper, _ = OBJECTIVES[objective]
@@ -122,18 +123,18 @@ def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, sha
 
 
 def half_even(x: float) -> int:
-    """Round half to even."""
+    """Round to the nearest integer, and halves to the even one."""
     return round(x)
 
 
 def permutation(n: int, numbers: Iterator[float]) -> list[int]:
-    """A permutation: the argsort of n uniform numbers."""
+    """A random permutation of 0 to n - 1: the argsort of the next n uniform numbers."""
     u = [next(numbers) for _ in range(n)]
     return sorted(range(n), key=lambda i: u[i])
 
 
 def poisson(mean: float, u: float) -> int:
-    """A Poisson sample by inverse CDF."""
+    """The sample of a Poisson distribution with mean `mean` that its inverse CDF assigns to u in (0, 1); at most 50."""
     k, p = 0, math.exp(-mean)
     total = p
     while u >= total and k < 50:
@@ -144,7 +145,7 @@ def poisson(mean: float, u: float) -> int:
 
 
 def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[int]:
-    """Poisson lengths of spans that sum to `budget`, the last one truncated; 0 is possible."""
+    """Lengths of spans that sum to `budget`: Poisson samples with mean `mean`, 0 included, the last one truncated."""
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(poisson(mean, next(numbers)), budget - sum(lengths)))
@@ -152,7 +153,7 @@ def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[
 
 
 def placed(T: int, lengths: Sequence[int], numbers: Iterator[float]) -> list[tuple[int, int]]:
-    """Random positions of spans of these lengths, (start, end) each."""
+    """Place spans of the given lengths at random, without overlap, in T tokens; return their (start, end), in order."""
     items = T - sum(lengths) + len(lengths)
     spans, taken = [], 0
     for number, (item, length) in enumerate(zip(sorted(permutation(items, numbers)[:len(lengths)]), lengths)):
@@ -169,7 +170,10 @@ def split(total: int, parts: int, numbers: Iterator[float]) -> list[int]:
 
 
 def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -> list[tuple[int, int]]:
-    """T5's spans over round(rate T) tokens, with at least one token between spans."""
+    """The spans (start, end) of T5: they cover round(rate T) tokens, with at least one token between spans.
+
+    mean  mean length of the spans, which determines their number
+    """
     covered = min(max(half_even(rate * T), 1), T - 1)
     number = min(max(1, half_even(covered / mean)), covered, T - covered + 1)
     sizes = split(covered, number, numbers)
@@ -182,7 +186,7 @@ def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -
 
 
 def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """The text with sentinels for the spans, and the target: each sentinel with its span."""
+    """The text with a sentinel in place of each span, and the target: each sentinel with its span, then a last one."""
     reads, tells, at = [], [], 0
     for (start, end), sentinel in zip(spans, SENTINELS):
         reads += [*tokens[at:start], sentinel]
@@ -192,7 +196,7 @@ def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[
 
 
 def cut_at_ends(tokens: Sequence[str]) -> list[list[str]]:
-    """Split the text after every full stop."""
+    """Split the text into sentences, after every full stop."""
     parts: list[list[str]] = [[]]
     for token in tokens:
         parts[-1].append(token)
@@ -202,9 +206,9 @@ def cut_at_ends(tokens: Sequence[str]) -> list[list[str]]:
 
 
 def gap(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The text with a mask for the sentence of largest ROUGE-1 with all others, and that sentence.
+    """The text with a mask in place of its most central sentence, and this sentence.
 
-    A single sentence is not masked.
+    It is the sentence with the largest ROUGE-1 F1 with all others. A single sentence is not masked.
     """
     parts = cut_at_ends(tokens)
     if len(parts) < 2:
@@ -230,9 +234,9 @@ class Corruptions(Explorable):
 
     words    the text, a string or a list of 2 to 24 tokens
     seed     0 to 9999
-    reading  epoch, 1 to 100; BERT's mask is that of the first
-    share    percentage of corrupted words, 30 or 50; 0 for those of the papers, 15, and 30 for BART's infilling
-    row      index of the described objective in `OBJECTIVES`
+    reading  epoch, 1 to 100; BERT keeps the mask of epoch 1
+    share    percentage of corrupted words, 30 or 50; 0 for the papers' values, 15, and 30 for BART's infilling
+    row      index in `OBJECTIVES` of the objective that the figure describes
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for other values.
 
@@ -287,5 +291,5 @@ class Corruptions(Explorable):
         for word in words:
             if len(cut(word)) != 1 or len(word) > LONGEST or word in (MASK, *SENTINELS):
                 raise ValueError(f"words contains {word!r}; expected words of 1 to {LONGEST} characters without spaces "
-                                 "and full stops, other than the special symbols")
+                                 f"and full stops, and none of the special symbols {', '.join((MASK, *SENTINELS))}")
         return words

@@ -26,21 +26,24 @@ WIDEST, MOST_SEQUENCES = 5, 24
 
 
 class Hypothesis(NamedTuple):
-    """A prefix or a complete sequence. `score` is the value by which beam search ranks it; for a sample, its log-probability."""
+    """A prefix or a complete sequence of the tree."""
 
-    tokens: tuple[int, ...]
-    log_prob: float
-    score: float
+    tokens: tuple[int, ...]                                          # ids
+    log_prob: float                                                  # ln p under the tree
+    score: float                                                     # log_prob / length^exponent in beam search; ln p
+                                                                     # under temperature, top-k, top-p in sampling
 
 
 class Step(NamedTuple):
-    """The continuations of one step, best first.
+    """The hypotheses of one step of a strategy, best first.
 
-    kept      continued                finished  ended, candidates for the result
-    dropped   not continued            stopped   not continued because the search was over
-    done      the best finished sequences so far, at most the width of the beam
+    kept      prefixes that the next step continues
+    finished  sequences that ended in this step and are candidates for the result
+    dropped   hypotheses that the strategy did not select
+    stopped   prefixes that are not continued because the search is over
+    done      the best finished sequences so far, at most as many as the beam is wide
     cut       continuations whose probability temperature, top-k or top-p set to 0
-    u         the uniform number of a sample
+    u         the uniform number by which this step was sampled; None if nothing is sampled
     """
 
     kept: list[Hypothesis]
@@ -53,7 +56,7 @@ class Step(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The settings; top_k 0 and top_p 1 keep all symbols."""
+    """The arguments of `DecodingTree` that determine a search; top_k 0 and top_p 1 keep all symbols."""
 
     strategy: str = "greedy"
     width: int = 2
@@ -65,12 +68,15 @@ class Setting(NamedTuple):
 
 
 def depth(tree: PrefixTree) -> int:
-    """The length of the longest sequence, with the end symbol."""
+    """The length of the longest sequence of the tree, including the end symbol."""
     return 1 + max(map(len, tree.prefixes))
 
 
 def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N V"]:
-    """log p of every symbol after every prefix, the last row after the end; reshaped for sampling."""
+    """ln p of every symbol (column) after every prefix (row); the last row is after the end of a sequence.
+
+    A setting with the strategy "sampling" applies its temperature, top-k and top-p.
+    """
     log_p = log_probs(tree, tree.predict(State(torch.arange(len(tree.p)))))
     if setting is None or setting.strategy != "sampling":
         return log_p
@@ -78,12 +84,12 @@ def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N 
 
 
 def stated_uniforms(seed: int, num: int) -> list[float]:
-    """Uniform numbers rounded to the four decimal places that the figure shows."""
+    """The first `num` uniform numbers of a seed, rounded down to the four decimal places that the figure shows."""
     return [math.floor(u * 10000) / 10000 for u in uniforms(seed, num)]
 
 
 def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
-    """All sequences of positive probability, with the score of beam search or log p under the sampling setting."""
+    """All complete sequences of positive probability, with their scores under `setting`."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     found = []
 
@@ -102,7 +108,7 @@ def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
 
 
 def follow(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """The steps of a strategy."""
+    """The steps of the strategy of `setting` in the tree, from the root to the result."""
     return _beam(tree, setting) if setting.strategy == "beam search" else _walk(tree, setting)
 
 
@@ -133,7 +139,7 @@ def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """Greedy search or sampling."""
+    """The steps of greedy search or sampling, which continue a single prefix."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     u = stated_uniforms(setting.seed, n) if setting.strategy == "sampling" else [None] * n
     here, steps = Hypothesis((), 0.0, 0.0), []
@@ -159,13 +165,16 @@ def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def write(tree: PrefixTree, tokens: tuple[int, ...]) -> str:
-    """A sequence as text: characters concatenated, words separated by spaces."""
+    """Write token ids as text: single characters are concatenated, words separated by spaces."""
     names = [tree.symbols[v] for v in tokens]
     return ("" if max(map(len, tree.symbols)) == 1 else " ").join(names)
 
 
 def state_of(offer: Offer) -> dict:
-    """A tree for the script: rows of (symbol, log p, next row), without branches of probability 0."""
+    """A tree in the format of the script: for each prefix a row of branches [id of the symbol, ln p, next row].
+
+    Branches of probability 0 are omitted.
+    """
     tree, log_p = offer.tree, table(offer.tree).tolist()
     rows = [[[v, p, int(tree.child[i, v])] for v, p in enumerate(row) if p > -math.inf] for i, row in enumerate(log_p)]
     return {"label": offer.label, "note": offer.note, "symbols": tree.symbols, "end": tree.eos_id, "root": tree.root,
@@ -175,11 +184,16 @@ def state_of(offer: Offer) -> dict:
 class DecodingTree(Explorable):
     """A search tree with the steps of a decoding strategy.
 
-    trees        label -> PrefixTree of at most 24 sequences; None for three, that of the slide first
-    tree         index of the selected tree               step  number of steps shown
+    trees        {label: PrefixTree} of at most 24 sequences each; None for three trees, the first from the slide
+    tree         index of the selected tree
+    step         number of steps shown
     strategy     "greedy", "beam search" or "sampling"
-    width        of the beam, 1 to 5                      exponent  of its length, 0 to 2
-    temperature  0 to 2     top_k  0 keeps all     top_p  0 < p <= 1, 1 keeps all     seed  of the draw, from 0
+    width        width of the beam, 1 to 5
+    exponent     beam search divides log-probabilities by length^exponent, 0 to 2
+    temperature  temperature of sampling, 0 to 2
+    top_k        number of symbols that sampling keeps; 0 keeps all
+    top_p        probability mass that sampling keeps, 0 < top_p <= 1; 1 keeps all
+    seed         seed of the sample, 0 or more
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
 
@@ -219,22 +233,22 @@ class DecodingTree(Explorable):
 
     @property
     def setting(self) -> Setting:
-        """The settings as a tuple."""
+        """The arguments that determine the search."""
         return Setting(*(getattr(self, name) for name in Setting._fields))
 
     @property
     def steps(self) -> list[Step]:
-        """All steps of the strategy."""
+        """All steps of the strategy in the selected tree."""
         return follow(self.model, self.setting)
 
     @property
     def found(self) -> Hypothesis:
-        """The result of the strategy."""
+        """The sequence that the strategy finds."""
         return self.steps[-1].done[0]
 
     @property
     def best(self) -> Hypothesis:
-        """The best of all sequences, by score, or by log p for sampling."""
+        """The best sequence of the tree: of largest score, or, for sampling, of largest probability."""
         by = (lambda b: b.log_prob) if self.strategy == "sampling" else (lambda b: b.score)
         return max(sequences(self.model, self.setting), key=by)
 

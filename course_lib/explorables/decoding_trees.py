@@ -20,7 +20,7 @@ PROMPT = "to be a "
 
 
 class Offer(NamedTuple):
-    """A tree with its label and a description."""
+    """A tree to choose in the figure, with its label and a description (`note`)."""
 
     label: str
     note: str
@@ -50,10 +50,10 @@ def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], e
         keep: int = 2, digits: int = 4) -> tuple[PrefixTree, float]:
     r"""The most probable continuations of a prompt as a tree, and the smallest probability mass kept at a prefix.
 
-    names   text of each value
-    end     value that ends a sequence
+    names   text of each token id of the model
+    end     id of the token that ends a sequence
     length  maximum length of a sequence
-    keep    number of values kept at each prefix, renormalized
+    keep    number of tokens kept at each prefix; their probabilities are renormalized
     digits  decimal places of the probabilities
 
     Raises ValueError for arguments out of range.
@@ -81,7 +81,10 @@ def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], e
 
 @lru_cache(maxsize=1)
 def next_characters() -> tuple[PrefixTree, float]:
-    """Continuations of "to be a " by the character GPT; a space ends a sequence."""
+    """The continuations of "to be a " by the character GPT, and the kept mass, as `cut` returns them.
+
+    A space ends a sequence.
+    """
     gpt = hub.load("gpt-tiny-shakespeare").eval()
     tokenizer = CharTokenizer.from_config(hub.card("gpt-tiny-shakespeare").training["tokenizer"])
     symbols = [tokenizer.decode(torch.tensor([v])) for v in range(len(tokenizer.vocabulary))]
@@ -90,7 +93,7 @@ def next_characters() -> tuple[PrefixTree, float]:
 
 
 def offers() -> list[Offer]:
-    """The trees of the figure, that of the chapter first."""
+    """The trees of the figure, the tree of the chapter first."""
     characters, mass = next_characters()
     return [
         Offer("yes or ok", "The tree of this chapter.", yes_or_ok()),

@@ -24,18 +24,19 @@ LIMIT = 100_000                                                      # maximum n
 
 
 class Trace(NamedTuple):
-    """A sampled image of n pixels, row by row."""
+    """A sampled image of n pixels, row by row, with the values from which it was sampled."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty
-    u: Float[Tensor, " n"]                                           # the uniform numbers
-    p: Float[Tensor, " n"]                                           # probability of ink
-    effect: Float[Tensor, "n n"]                                     # [i, j], j < i; NaN if i does not depend on j
+    u: Float[Tensor, " n"]                                           # uniform numbers: x_i = 1 if u_i >= 1 - p_i
+    p: Float[Tensor, " n"]                                           # p_i = p(x_i = 1 | pixels before i)
+    effect: Float[Tensor, "n n"]                                     # [i, j]: p_i with ink at j minus p_i without; NaN
+                                                                     # if pixel i does not depend on pixel j
 
 
 @torch.no_grad()
 def trace(model: ImageModel, seed: int) -> Trace:
-    r"""Sample pixel by pixel from uniform numbers, x_i = 1 if u_i >= 1 - p_i, and compute the effect of each earlier pixel j on
-    $p_i$: $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels fixed."""
+    r"""Sample an image pixel by pixel, and compute the effect of each earlier pixel j on the probability $p_i$ of ink:
+    $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels fixed."""
     u = torch.tensor(uniforms(seed, model.n), dtype=torch.float64)
     state, x, p = model.start(1), [], []
     for i in range(model.n):
@@ -54,11 +55,11 @@ def trace(model: ImageModel, seed: int) -> Trace:
 class DrawnDigit(Explorable):
     """Digits sampled from small trained networks, with the probability of each pixel and its dependence on others.
 
-    models   name -> model of square binary images; None for a PixelCNN and a gated PixelCNN, trained on 8 x 8 digits
+    models   {name: model of square binary images}; None for a PixelCNN and a gated PixelCNN, trained on 8 x 8 digits
     network  index of the selected model
-    drawing  index of one of its three samples
-    steps    number of sampled pixels
-    pixel    index of the selected pixel
+    drawing  index of the selected sample of this model, 0 to 2
+    steps    number of pixels of the sample that are shown
+    pixel    index of the selected pixel, row by row
 
     Raises ValueError for other models and values out of range.
 
@@ -81,7 +82,7 @@ class DrawnDigit(Explorable):
             models = {name: hub.load(STATIC / "weights" / weights) for name, weights in WEIGHTS.items()}
         n = {_check(model).n for model in models.values()}
         if len(n) != 1:
-            raise ValueError(f"models have {sorted(n)} pixels; expected one or more models, all of one size")
+            raise ValueError(f"models has images of {sorted(n)} pixels; expected one or more models, all of one size")
         self._n, = n
         self._traces = [[trace(model.double().eval(), seed) for seed in SEEDS] for model in models.values()]
         lower = torch.ones(self._n, self._n).tril(-1).bool()
@@ -90,7 +91,8 @@ class DrawnDigit(Explorable):
             for t in drawings]} for name, drawings in zip(models, self._traces)]
         size = sum(len(d["effect"]) for each in stored for d in each["drawings"])
         if size > LIMIT:
-            raise ValueError(f"the drawings take {size:,} bytes; expected at most {LIMIT:,}")
+            raise ValueError(f"models has samples of {size:,} bytes; expected at most {LIMIT:,}, so fewer models or "
+                             "smaller images")
         side = round(self._n ** 0.5)
         at = side * (side // 2) + side // 2
         super().__init__(**{"side": side, "traces": stored, "steps": at, "pixel": at,
@@ -98,7 +100,7 @@ class DrawnDigit(Explorable):
 
     @property
     def result(self) -> Trace:
-        """The selected sample."""
+        """The selected sample with its probabilities and effects."""
         return self._traces[self.network][self.drawing]
 
     def text(self) -> str:
@@ -123,9 +125,9 @@ class DrawnDigit(Explorable):
 def _check(model: object) -> ImageModel:
     if not isinstance(model, ImageModel) or not isinstance(model.conditional, Bernoulli):
         what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
-        raise ValueError(f"a model is a {what}; expected networks of chapter pixelcnn with Bernoulli()")
+        raise ValueError(f"models contains a {what}; expected image models of course_lib.pixels with Bernoulli()")
     channels, height, width = model.shape
     if channels != 1 or height != width or model.classes is not None:
-        raise ValueError(f"a model has shape {list(model.shape)} and {model.classes or 'no'} classes; expected a "
-                         "square image of one channel, without classes")
+        raise ValueError(f"models contains a model of shape {list(model.shape)} and {model.classes or 'no'} classes; "
+                         "expected a square image of one channel, without classes")
     return model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def uniforms(seed: int, num: int) -> list[float]:
-    """Uniform numbers in (0, 1) by 32-bit xorshift (Marsaglia 2003)."""
+    """The first `num` uniform numbers in (0, 1) of a seed, by 32-bit xorshift (Marsaglia 2003)."""
     state = (seed * 2654435769) % 2**32 or 1                         # spreads small seeds; 0 is a fixed point
     out = []
     for _ in range(num):

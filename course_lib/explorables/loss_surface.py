@@ -30,7 +30,7 @@ SURFACES: dict[str, tuple[Callable, Callable]] = {
 
 
 def noise(seed: int, steps: int) -> list[tuple[float, float]]:
-    r"""Two samples of $\mathcal N(0, 1)$ per step, by the Box-Muller transform."""
+    r"""A pair of samples of $\mathcal N(0, 1)$ for each step, by the Box-Muller transform."""
     u = uniforms(seed, 2 * steps)
     size = [math.sqrt(-2 * math.log(a)) for a in u[::2]]
     return [(r * math.cos(2 * math.pi * b), r * math.sin(2 * math.pi * b)) for r, b in zip(size, u[1::2])]
@@ -38,7 +38,13 @@ def noise(seed: int, steps: int) -> list[tuple[float, float]]:
 
 def path(surface: str, optimizer: str, rate: float, start: Sequence[float], steps: int, sigma: float = 0.0,
          seed: int = 1) -> Float[Tensor, "steps 2"]:
-    """The iterates from the start on; the path ends when it diverges beyond FAR."""
+    """The iterates of an optimizer, `start` first; the path ends early if a coordinate exceeds FAR.
+
+    surface    key of SURFACES
+    optimizer  key of OPTIMIZERS
+    rate       learning rate
+    sigma      standard deviation of the noise that is added to the gradient
+    """
     theta = nn.Parameter(torch.tensor(start, dtype=torch.float64))
     rule, gradient, found = OPTIMIZERS[optimizer]([theta], rate), SURFACES[surface][1], [theta.detach().clone()]
     for z in noise(seed, steps):
@@ -56,13 +62,13 @@ class LossSurface(Explorable):
 
     surface  "valley" (curvatures 0.2 and 10), "bowl" or "saddle"
     start    initial point (x, y), x from -3 to 3, y from -2 to 2
-    rates    learning rates of the three, in this order; from RATES
+    rates    learning rates of SGD, momentum and Adam, each one of RATES
     steps    number of steps, 0 to 100
     noisy    add noise of standard deviation 0.3 to the gradient
-    seed     of the noise
-    shown    which of the three are shown
+    seed     seed of the noise
+    shown    whether the paths of SGD, momentum and Adam are shown
 
-    Raises ValueError for settings other than these.
+    Raises ValueError for values other than these.
 
     >>> print(LossSurface(surface="bowl", noisy=False, steps=1).text().splitlines()[1])
     SGD at rate 0.19: loss 3.6250, at (-1.59, 1.23).
@@ -81,7 +87,7 @@ class LossSurface(Explorable):
 
     @property
     def paths(self) -> list[Float[Tensor, "steps 2"]]:
-        """The path of each optimizer."""
+        """The paths of SGD, momentum and Adam: the iterates, the start first."""
         return [path(self.surface, name, rate, self.start, self.steps, NOISE * self.noisy, self.seed)
                 for name, rate in zip(OPTIMIZERS, self.rates)]
 
@@ -106,7 +112,8 @@ class LossSurface(Explorable):
     def _valid_rates(self, proposal):
         value = proposal["value"]
         if len(value) != 3 or any(rate not in RATES for rate in value):
-            raise ValueError(f"rates is {value}; expected three of {', '.join(f'{rate:g}' for rate in RATES)}")
+            raise ValueError(f"rates is {value}; expected three numbers, each one of "
+                             f"{', '.join(f'{rate:g}' for rate in RATES)}")
         return value
 
     @traitlets.validate("shown")

@@ -31,9 +31,9 @@ HELD = ("", *(f"{gate}={value}" for gate in GATES for value in (0, 1)))
 class Run(NamedTuple):
     """The states of the model on T letters, row t after letter t."""
 
-    gates: Float[Tensor, "T three H"]                                # i, f, o
-    c: Float[Tensor, "T H"]
-    h: Float[Tensor, "T H"]
+    gates: Float[Tensor, "T three H"]                                # input, forget and output gates
+    c: Float[Tensor, "T H"]                                          # memory cells
+    h: Float[Tensor, "T H"]                                          # hidden states
     logits: Float[Tensor, "T V"]                                     # of the next letter
 
 
@@ -45,7 +45,10 @@ def lstm_of(model: RecurrentLM) -> LSTMCell:
 
 @torch.no_grad()
 def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -> Run:
-    r"""$c_t = f_t \odot c_{t-1} + i_t \odot g_t$, $h_t = o_t \odot \tanh c_t$; `held` fixes one gate of one cell."""
+    r"""$c_t = f_t \odot c_{t-1} + i_t \odot g_t$, $h_t = o_t \odot \tanh c_t$ for each letter of `ids`.
+
+    held  "" or a gate of `cell` with a fixed value, such as "f=1"
+    """
     lstm = lstm_of(model)
     h, c = (part[0] for part in lstm.zeros(1))
     found = []
@@ -62,7 +65,7 @@ def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -
 
 
 def parameters(model: RecurrentLM) -> list[Tensor]:
-    """W_x, W_h, b, W_hy and b_y."""
+    """The parameters in the order of the script: W_x, W_h and b of the LSTM, weight and bias of the output layer."""
     lstm = lstm_of(model)
     return [lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias]
 
@@ -98,7 +101,8 @@ class LstmLetters(Explorable):
         model, card = hub.load(path), hub.card(path)
         weights = as_base64(parameters(model), torch.float16)
         if len(weights) > LIMIT:
-            raise ValueError(f"the weights take {len(weights):,} characters; expected at most {LIMIT:,}")
+            raise ValueError(f"{WEIGHTS!r} has weights of {len(weights):,} characters in base64; expected a smaller "
+                             f"model, of at most {LIMIT:,}")
         self._model, self._tokenizer = model.double(), CharTokenizer.from_config(card.training["tokenizer"])
         self._symbols, self._hidden = card.training["tokenizer"]["symbols"], lstm_of(model).hidden
         typed = traits.get("typed", START)
@@ -109,12 +113,12 @@ class LstmLetters(Explorable):
 
     @property
     def ids(self) -> list[int]:
-        """The ids of the letters, the two line ends first."""
+        """The ids of the letters of `typed`, preceded by two line ends."""
         return self._tokenizer.encode(BEFORE + self.typed).tolist()
 
     @property
     def result(self) -> Run:
-        """Values of the figure as a dictionary, from its present settings."""
+        """Gates, states and logits after each letter, with the gate `held` of `cell` fixed."""
         return run(self._model, self.ids, self.cell, self.held)
 
     def text(self) -> str:
@@ -137,7 +141,8 @@ class LstmLetters(Explorable):
         value = proposal["value"]
         unknown = sorted(set(value) - set(self._symbols))
         if unknown:
-            raise ValueError(f"typed has {', '.join(map(repr, unknown))}; expected letters of {''.join(self._symbols)!r}")
+            raise ValueError(f"typed contains {', '.join(map(repr, unknown))}; expected only characters of "
+                             f"{''.join(self._symbols)!r}")
         if len(value) > LONGEST:
             raise ValueError(f"typed has {len(value)} letters; expected at most {LONGEST}")
         return value

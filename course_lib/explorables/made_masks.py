@@ -23,10 +23,11 @@ SMALLEST, LARGEST, WIDEST = 3, 5, 6
 
 
 def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool = False) -> list[Bool[Tensor, "_ _"]]:
-    r"""The mask of each layer of connections, from the input on.
+    r"""The mask of each layer of connections, from the input on; [k, j] is the connection from unit j to unit k.
 
-    order  order[k] is the k-th variable
-    leak   use $m_i \ge m_j$ at the output, so that a factor depends on its own variable
+    order    order[k] is the k-th variable
+    degrees  degrees of the units of each hidden layer
+    leak     use $m_i \ge m_j$ at the output, so that a factor depends on its own variable
     """
     position = torch.tensor(order).argsort() + 1
     masks = made_masks(position, *(torch.tensor(row) for row in degrees))
@@ -34,7 +35,10 @@ def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool 
 
 
 def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
-    """reach[i, j]: whether there is a path from input j to output i, the sparsity pattern of the Jacobian."""
+    """reach[i, j] is True if a path of unmasked connections leads from input j to output i.
+
+    masks  the mask of each layer of connections, from the input on
+    """
     paths = masks[0].double()
     for mask in masks[1:]:
         paths = mask.double() @ paths
@@ -42,7 +46,10 @@ def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
 
 
 def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor, "..."]]:
-    """Inputs and hidden units with a path to one output, layer by layer from the input on."""
+    """Whether each unit has a path to output `output`: a tensor for the inputs, then one for each hidden layer.
+
+    masks  the mask of each layer of connections, from the input on
+    """
     found = [masks[-1][output]]
     for mask in reversed(masks[:-1]):
         found.insert(0, mask[found[0]].any(dim=0))
@@ -50,7 +57,7 @@ def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor,
 
 
 def draw(seed: int, n: int, widths: Sequence[int]) -> list[list[int]]:
-    """Sample degrees as MADE does: 1 to n - 1, at least the minimum of the layer below."""
+    """Sample degrees for hidden layers of these widths as MADE does: from the minimum of the layer below to n - 1."""
     u, low, degrees = iter(uniforms(seed, sum(widths))), 1, []
     for width in widths:
         degrees.append([low + int(next(u) * (n - low)) for _ in range(width)])
@@ -62,10 +69,10 @@ class MadeMasks(Explorable):
     """The unmasked connections and paths of a small MADE, for any order and degrees.
 
     order    order[k] is the k-th variable; three to five variables
-    degrees  1 to n, of the hidden units: a list for each of one or two layers, one to six units each
+    degrees  degrees of the hidden units, 1 to n: one or two lists, one for each layer, of one to six units
     output   index of the output whose paths are shown; -1 for none
-    seed     of sampled degrees
-    leak     use equal degrees too at the output, the error that the contract finds
+    seed     seed with which the figure last sampled degrees
+    leak     also connect units of equal degree to the output, an error that `check_causal` finds
 
     Raises ValueError for invalid orders and degrees.
 
@@ -84,12 +91,12 @@ class MadeMasks(Explorable):
 
     @property
     def masks(self) -> list[Bool[Tensor, "_ _"]]:
-        """The masks."""
+        """The mask of each layer of connections, from the input on."""
         return masks_of(self.order, self.degrees, self.leak)
 
     @property
     def reads(self) -> Bool[Tensor, "n n"]:
-        """reads[i, j]: factor i depends on variable j."""
+        """reads[i, j] is True if factor i depends on variable j."""
         return reach(self.masks)
 
     @property

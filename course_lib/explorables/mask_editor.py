@@ -25,7 +25,7 @@ MOST = 8                                                             # words
 
 
 def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    """The masked softmax of each row; zeros in a row that is masked completely."""
+    """The softmax of each row of `scores` over columns where `mask` is True; zeros in a row without such a column."""
     weights = torch.zeros_like(scores)
     for i, row in enumerate(mask.tolist()):
         allowed = [j for j, may in enumerate(row) if may]
@@ -36,7 +36,7 @@ def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> F
 
 
 def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"]:
-    """The first layer after which output i can depend on input j; 0 if none of the `layers`.
+    """[i, j]: number of the first layer, from 1, after which output i can depend on input j; 0 if none of the `layers`.
 
     A layer has a residual connection, so output i depends on input i.
     """
@@ -49,7 +49,7 @@ def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"
 
 
 def presets(n: int) -> dict[str, list[list[bool]]]:
-    """The preset masks; the last word is padding."""
+    """{name: mask} for n words, the last of which counts as padding."""
     rows = range(n)
     return {
         "none: every word sees every word": [[True for j in rows] for i in rows],
@@ -76,8 +76,8 @@ class MaskEditor(Explorable):
     """Attention weights of a short sentence under an editable mask.
 
     words   two to eight words; None for an example
-    scores  (n, n), before the softmax; row i are the scores of query i
-    mask    n rows of n booleans
+    scores  attention scores (n, n) before the softmax, row i for query i; given if `words` are given
+    mask    n rows of n booleans: mask[i][j] is True if word i may attend to word j
 
     Set `mask` and the figure updates; changes by the reader set it too. `apply(name)` sets one of `presets(n)`. Raises
     ValueError for scores or a mask of another shape.

@@ -28,8 +28,8 @@ class Run(NamedTuple):
     """The state after some steps. Entry i of x and p belongs to pixel i, whatever the order of the model."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty, -1 open
-    p: Float[Tensor, " n"]                                           # p(x_i = 1 | before); NaN if an earlier pixel is open
-    known: int                                                       # steps of the order up to the first open pixel
+    p: Float[Tensor, " n"]                                           # p(x_i = 1 | earlier pixels); NaN if one is open
+    known: int                                                       # pixels before the first open one in the order
     log_prob: float                                                  # of the first `known` pixels, in nats
 
 
@@ -58,12 +58,12 @@ def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
 
 
 def pack(model: NADE) -> str:
-    """W (n, H), c (H,), V (n, H), b (n,) in little-endian float32 and base64."""
+    """Encode the parameters W (n, H), c (H,), V (n, H), b (n,), in this order, as little-endian float32 in base64."""
     return as_base64((model.W, model.c, model.V, model.b))
 
 
 def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> list[dict]:
-    """Initial images: the upper or lower half of each image, with the class of the digit."""
+    """The upper and the lower half of each binary image as given pixels, labeled with the class of the digit."""
     n, found = images.shape[1], []
     for place, keep in (("upper", slice(0, n // 2)), ("lower", slice(n // 2, n))):
         for digit, image in zip(classes.tolist(), images):
@@ -77,8 +77,8 @@ class NadePixels(Explorable):
     """Completion of a small image by a trained NADE, one pixel at a time.
 
     model        a NADE of binary pixels, n a square number; None for "nade-digits", with halves of two test digits
-    given        n numbers: 1 ink, 0 empty, -1 open
-    steps, seed  number of steps, and seed of the samples
+    given        known pixels, n numbers row by row: 1 ink, 0 empty, -1 open
+    steps, seed  number of pixels that are visited in the order of the model, and seed of their samples
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for another kind of model,
     weights above 100,000 bytes, and other values.
@@ -113,7 +113,7 @@ class NadePixels(Explorable):
 
     @property
     def result(self) -> Run:
-        """The values that the figure shows."""
+        """The image after `steps` steps, with the probabilities of its pixels."""
         return run(self._model, self.given, self.steps, self.seed)
 
     @property
@@ -152,8 +152,8 @@ def _check_model(model: object) -> NADE:
         what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
         raise ValueError(f"model is a {what}; expected a NADE with Bernoulli()")
     if round(model.n ** 0.5) ** 2 != model.n:
-        raise ValueError(f"model has {model.n} variables; expected a square image")
+        raise ValueError(f"model has {model.n} variables; expected a square image, such as of 8 x 8 = 64 pixels")
     size = 4 * sum(p.numel() for p in model.parameters())
     if size > LIMIT:
-        raise ValueError(f"model has {size:,} bytes of weights; expected at most {LIMIT:,}")
+        raise ValueError(f"model has {size:,} bytes of weights; expected at most {LIMIT:,}, so fewer hidden units")
     return model

@@ -31,25 +31,25 @@ MOST_SYMBOLS, MOST_CONTEXTS, MOST_DRAWS = 2000, 8, 40
 
 
 class Setting(NamedTuple):
-    """The settings; `cut` selects top_k, top_p or both, `late` applies the temperature after them."""
+    """How `after` reshapes a distribution."""
 
-    cut: str = "top-k"
+    cut: str = "top-k"                                               # "none", "top-k", "top-p" or "both"
     temperature: float = 1.0
-    top_k: int = 5
-    top_p: float = 0.6
-    late: bool = False
+    top_k: int = 5                                                   # number of words that top-k keeps
+    top_p: float = 0.6                                               # probability mass that top-p keeps
+    late: bool = False                                               # apply the temperature after the cut
 
 
 class After(NamedTuple):
-    """A distribution after applying the settings."""
+    """A distribution of the next word after temperature, top-k and top-p."""
 
     log_p: Float[Tensor, " V"]                                       # normalized; -inf for excluded words
-    kept: Bool[Tensor, " V"]
-    mass: float                                                      # probability mass of the kept words
+    kept: Bool[Tensor, " V"]                                         # True for words that are not excluded
+    mass: float                                                      # probability of the kept words before the cut
 
 
 def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
-    """Apply the settings: temperature, top-k, top-p; or top-k, top-p, temperature if `late`."""
+    """Reshape the distribution `log_p`: temperature, top-k, top-p, in this order; if `late`, temperature comes last."""
     k = setting.top_k if setting.cut in ("top-k", "both") else None
     p = setting.top_p if setting.cut in ("top-p", "both") else None
     if setting.late:
@@ -63,7 +63,7 @@ def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
 
 
 def ranked(log_p: Float[Tensor, " V"]) -> list[int]:
-    """The symbols by decreasing probability; ties by decreasing id, as in top-p."""
+    """The ids of all words by decreasing probability; ties by decreasing id, as in top-p."""
     return log_p.sort(stable=True).indices.flip(0).tolist()
 
 
@@ -92,13 +92,14 @@ def prose_model() -> tuple[NGram, WordTokenizer]:
 class NextWord(Explorable):
     """The most probable next words after two prefixes, and the words that the settings keep.
 
-    contexts     2 to 8 prefixes
+    contexts      2 to 8 prefixes
     model, words  a language model and its tokenizer; None for the n-gram of chapter decoding
-    left, right  indices of the two selected prefixes
-    cut          "none", "top-k", "top-p" or "both"
-    temperature  0 to 2         top_k  1 to the number of symbols       top_p  0 < p <= 1
-    late         apply the temperature after top-k and top-p, unlike the library
-    draws        number of samples, 0 to 40                             seed   of the samples, from 0
+    left, right   indices of the two selected prefixes
+    cut           "none", "top-k", "top-p" or "both"
+    temperature   0 to 2
+    top_k, top_p  number of words that top-k keeps, from 1; probability mass that top-p keeps, 0 < top_p <= 1
+    late          apply the temperature after top-k and top-p, unlike the library
+    draws, seed   number of samples, 0 to 40, and their seed, 0 or more
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
 
@@ -134,7 +135,7 @@ class NextWord(Explorable):
         with torch.no_grad():
             for text in contexts:
                 if len(prompt := words.encode(text)) == 0:
-                    raise ValueError(f"contexts contains {text!r}; expected at least one symbol")
+                    raise ValueError(f"contexts contains {text!r}; expected texts of at least one token")
                 rows.append(log_probs(model, model.predict(model.start(1, prompt[None])))[0].float().numpy())
         self._rows = [torch.from_numpy(row.astype(np.float64)) for row in rows]
         super().__init__(**{"contexts": list(contexts), "symbols": symbols,
@@ -143,7 +144,7 @@ class NextWord(Explorable):
 
     @property
     def setting(self) -> Setting:
-        """The settings as a tuple."""
+        """`cut`, `temperature`, `top_k`, `top_p` and `late`, which determine the distributions."""
         return Setting(*(getattr(self, name) for name in Setting._fields))
 
     @property
@@ -152,15 +153,15 @@ class NextWord(Explorable):
         return self.left, self.right
 
     def log_p(self, i: int) -> Float[Tensor, " V"]:
-        """ln p of every symbol after prefix i, float64."""
+        """ln p of every word after prefix i, before temperature, top-k and top-p, in float64."""
         return self._rows[i]
 
     def after(self, i: int) -> After:
-        """The distribution after prefix i under the settings."""
+        """The distribution of the next word after prefix i, reshaped by `setting`."""
         return after(self.log_p(i), self.setting)
 
     def drawn(self, i: int) -> list[int]:
-        """Samples after prefix i by inverse CDF, from uniform numbers that all prefixes share."""
+        """The ids of `draws` words sampled after prefix i by inverse CDF; all prefixes use the same uniform numbers."""
         changed = self.after(i).log_p
         u = torch.tensor(stated_uniforms(self.seed, self.draws), dtype=torch.float64)
         family = Categorical(len(changed))

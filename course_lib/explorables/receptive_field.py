@@ -35,29 +35,32 @@ class _OpenGated(_ShowsItself, GatedPixelCNN):
 
 
 def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str) -> ImageModel:
-    """The network of these settings, for images of SIDE x SIDE pixels, untrained."""
+    """An untrained network for images of SIDE x SIDE pixels; `kind` is `network`, the rest as in `ReceptiveField`."""
     classes = KINDS if mask == "A" else {"pixelcnn": _OpenPixelCNN, "gated": _OpenGated}
     return classes[kind]((colors, SIDE, SIDE), 2 * colors, depth, first, kernel)
 
 
 def field(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str, variable: int) -> Bool[Tensor, " n"]:
-    """The values that the factor of `variable` depends on; value c SIDE^2 + pixel is color c of a pixel."""
+    """True for each value on which the factor of value `variable` depends; value c SIDE^2 + p is color c of pixel p.
+
+    The other arguments are those of `network`.
+    """
     return network(kind, first, kernel, depth, colors, mask).receptive_field[variable]
 
 
 class ReceptiveField(Explorable):
     """The receptive field of a pixel for given masks, kernels, depth and colors.
 
-    network  "pixelcnn", one stack, or "gated", two
-    first    first kernel size: 3, 5 or 7
-    kernel   other kernel sizes: 3 or 5
-    depth    blocks after the first layer of PixelCNN, or all layers of the gated network; 1 to 14
+    network  "pixelcnn", with one stack of layers, or "gated", with two
+    first    size of the first kernel: 3, 5 or 7
+    kernel   size of the other kernels: 3 or 5
+    depth    number of blocks after the first layer of PixelCNN, or of all layers of the gated network; 1 to 14
     colors   1 or 3; with 3 every layer has a group of channels per color
-    mask     of the first layer: "A", or "B", which is an error
+    mask     mask of the first layer: "A", or "B", which is an error
     pixel    index of the selected pixel, row by row
     color    index of the selected color
 
-    Raises ValueError for settings other than these.
+    Raises ValueError for values other than these.
 
     >>> print(ReceptiveField().text().splitlines()[-1])
     Reads 66 of the 81 pixels before it. 15 are in the blind spot: no depth reaches them.
@@ -78,7 +81,15 @@ class ReceptiveField(Explorable):
 
     @property
     def kinds(self) -> list[str]:
-        """The relation of each value to the selected one, color by color: a key of MARKS."""
+        """The relation of each value to the selected one, a string per value, color by color and row by row.
+
+        "self"     the selected value
+        "reads"    in the receptive field
+        "not yet"  in the receptive field of a deeper network
+        "never"    before the selected value, but in the blind spot
+        "later"    after the selected value in the order
+        "leak"     in the receptive field, although not before the selected value
+        """
         settings = self.network, self.first, self.kernel
         area, color = SIDE * SIDE, min(self.color, self.colors - 1)
         chosen = color * area + self.pixel
@@ -94,7 +105,7 @@ class ReceptiveField(Explorable):
 
     @property
     def summary(self) -> str:
-        """The counts as text."""
+        """Sentences that count the values in the receptive field and in the blind spot, and name a leak."""
         kinds, things = self.kinds, "pixels" if self.colors == 1 else "values"
         count = {kind: kinds.count(kind) for kind in MARKS}
         before = count["reads"] + count["not yet"] + count["never"]

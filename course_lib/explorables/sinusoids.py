@@ -23,9 +23,10 @@ class Sinusoids(Explorable):
 
     words     the sentence, a string or a list of 2 to 16 words
     position  k, index of the selected word
-    offset    o; the other word is at k + o, which must be in the sentence
-    pair      i, the clock that is looked at, from 0
-    width     D: 4, 6, 8 or 16        base  n: 100, 1000 or 10000
+    offset    o; the position k + o, with which k is compared, must be in the sentence
+    pair      i, index of the selected clock, 0 to D/2 - 1
+    width     D: 4, 6, 8 or 16
+    base      n: 100, 1000 or 10000
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
 
@@ -54,17 +55,17 @@ class Sinusoids(Explorable):
 
     @property
     def table(self) -> Float[Tensor, "T D"]:
-        """p(k) of every word, float64."""
+        """The positional encodings in float64; row k is p(k), of word k."""
         return sinusoidal(len(self.words), self.width, self.base, dtype=float64)
 
     @property
     def products(self) -> Float[Tensor, "T"]:
-        """The inner products of the selected position with all positions, p(k)'p(j)."""
+        """The inner products of p(k), for the selected position k, with the encodings of all positions."""
         return self.table @ self.table[self.position]
 
     @property
     def distance(self) -> float:
-        """The norm of p(k + o) - p(k), which depends on o only."""
+        """The norm of p(k + o) - p(k), which depends on the offset o only."""
         return offset_distance(self.offset, self.width, self.base)
 
     def text(self) -> str:
@@ -97,5 +98,6 @@ class Sinusoids(Explorable):
         k, o = (value, self.offset) if name == "position" else (self.position, value)
         last = len(self.words) - 1
         if not 0 <= k <= last or not 0 <= k + o <= last:
-            raise ValueError(f"{name} is {value}: word {k} + offset {o} is position {k + o}; expected a position from 0 to {last}")
+            raise ValueError(f"{name} is {value}, so position is {k} and position + offset is {k + o}; expected both "
+                             f"to be positions of words, 0 to {last}")
         return value

@@ -136,11 +136,12 @@ SYSTEMS = [
 class Timeline(Explorable):
     """A timeline of systems with authors, year, idea, source and chapter.
 
-    existing  links: slug of a chapter ("gpt") or id of a system ("shannon") -> relative address, such as {"gpt":
-              "21-gpt.ipynb", "shannon": "09-counting-text.ipynb#shannon"}; the id of a system has priority. The
-              book replaces .ipynb by .html
+    existing  {slug of a chapter or id of a system: relative address}, such as {"gpt": "21-gpt.ipynb", "shannon":
+              "09-counting-text.ipynb#shannon"}; the id of a system has priority. The book replaces .ipynb by .html
+    selected  id of the selected system
+    shown     kinds of systems that are shown: some of "lm", "vectors" and "both"
 
-    Raises ValueError for an unknown key.
+    Raises ValueError for an unknown key, id or kind.
 
     >>> len(Timeline().systems)
     21
@@ -180,17 +181,18 @@ class Timeline(Explorable):
                 raise ValueError(f"existing has the key {key!r}; expected the id of a system on the timeline, such as {SYSTEMS[0]['id']!r}, or the slug of a chapter, "
                                  f"such as {SYSTEMS[0]['chapter']!r}")
             if not isinstance(address, str) or ":" in address.split("/")[0]:
-                raise ValueError(f"existing[{key!r}] is {address!r}; expected a relative address, as 'a.ipynb'")
+                raise ValueError(f"existing[{key!r}] is {address!r}; expected a relative address, such as 'a.ipynb'")
         return proposal["value"]
 
     @traitlets.validate("selected")
     def _valid_selected(self, proposal):
         if proposal["value"] not in {s["id"] for s in SYSTEMS}:
-            raise ValueError(f"selected is {proposal['value']!r}; expected the id of a system, as 'shannon'")
+            raise ValueError(f"selected is {proposal['value']!r}; expected the id of a system, one of "
+                             f"{', '.join(s['id'] for s in SYSTEMS)}")
         return proposal["value"]
 
     @traitlets.validate("shown")
     def _valid_shown(self, proposal):
         if not set(proposal["value"]) <= set(KINDS):
-            raise ValueError(f"shown is {proposal['value']}; expected some of {', '.join(KINDS)}")
+            raise ValueError(f"shown is {proposal['value']}; expected a list of some of {', '.join(map(repr, KINDS))}")
         return proposal["value"]

@@ -51,7 +51,7 @@ def attention_of(model: Transformer) -> dict[str, MultiHeadAttention]:
 
 @contextmanager
 def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
-    """A context in which these heads of the model are ablated."""
+    """A context in which the heads `off`, pairs (part, index), are ablated in the model."""
     with ExitStack() as stack:
         for part, layer in attention_of(model).items():
             stack.enter_context(silenced(layer, [head for each, head in off if each == part]))
@@ -69,7 +69,10 @@ def _layers(model: Transformer) -> tuple[dict[str, LayerNorm], dict[str, FeedFor
 @torch.no_grad()
 def run(model: Transformer, source: Sequence[int], target: Sequence[int],
         off: Iterable[Sequence] = ()) -> dict[str, Float[Tensor, "_ _"]]:
-    """The values of all BOXES, one row per word; the decoder input is `target`, bos first.
+    """{box: its matrix of values, one row per word} for all BOXES.
+
+    source, target  ids of the source, and of the decoder input, the start symbol first
+    off             ablated heads, pairs (part, index)
 
     Masked scores are minus infinity. Equations (15.3), (15.5) and (15.7), with pre-layer normalization.
     """
@@ -116,7 +119,10 @@ def run(model: Transformer, source: Sequence[int], target: Sequence[int],
 
 
 def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence] = ()) -> tuple[list[int], list[int]]:
-    """Greedy translation: the decoder input, bos first, and the output, up to the end token."""
+    """Translate the source ids greedily, with the heads `off` ablated.
+
+    Returns the ids of the decoder input, the start symbol first, and of the output, up to and including the end symbol.
+    """
     read: list[int] = [model.bos_id]
     while True:
         best = int(run(model, source, read, off)["decoder.p"][-1].argmax())
@@ -126,7 +132,7 @@ def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence
 
 
 def parameters(model: Transformer) -> list[Tensor]:
-    """The parameters in the order of the script."""
+    """The parameters of the model, in the order in which the JavaScript of the figure reads them."""
     norms, networks = _layers(model)
     found = [model.source.weight, model.target.weight]
 
@@ -175,10 +181,10 @@ class Translator(Explorable):
     network   0, or 1 for the network trained with head dropout
     off       heads ablated in both networks: pairs such as ["cross", 0]
     shown     the selected box, one of BOXES
-    place     row and column of the selected number
+    place     [row, column] of the selected number in this box, from 0
 
-    Raises ValueError for other sentences and values out of range. The accuracies are those of `python -m
-    benchmarks.translators heads`.
+    Raises ValueError for a sentence outside the grammar and for values out of range. `python -m
+    benchmarks.translators heads` measured the accuracies.
 
     >>> print(Translator(off=[]).text().splitlines()[1])
     English: the red car sees the white cat
@@ -213,28 +219,28 @@ class Translator(Explorable):
 
     @property
     def ids(self) -> list[int]:
-        """The ids of the source."""
+        """The ids of the words of `sentence`."""
         return [self._words[0].id(word) for word in self.sentence.split()]
 
     def says(self, network: int, off: Iterable[Sequence] = ()) -> str:
-        """The translation of a network with these heads ablated."""
+        """The translation of `sentence` by network 0 or 1 with the heads `off` ablated, as text."""
         return language.to_text(torch.tensor(translated(self._models[network], self.ids, off)[1]))
 
     @property
     def result(self) -> dict[str, Float[Tensor, "_ _"]]:
-        """All values of the selected network."""
+        """{box: its matrix of values} for the selected network, its own translation and the ablated heads."""
         model = self._models[self.network]
         return run(model, self.ids, translated(model, self.ids, self.off)[0], self.off)
 
     @property
     def seeds(self) -> list[list[dict]]:
-        """For each network and training seed, the correct sentences with all heads and with one head ablated."""
+        """The results of each network, one dict per training seed: correct translations with and without each head."""
         from course_lib import hub
         found = f"right of {self.measured['sentences']}"
         return [hub.card(STATIC / "weights" / name).results[found] for name in NETWORKS]
 
     def right(self, network: int, off: Iterable[Sequence] = ()) -> int:
-        """The number of correct translations of a network with these heads ablated."""
+        """The number of test sentences that network 0 or 1 translates correctly with the heads `off` ablated."""
         return self.measured["networks"][network]["right"][setting(off)]
 
     def text(self) -> str:

@@ -26,15 +26,15 @@ LONGEST = 200                                                        # maximum n
 
 
 class Weighed(NamedTuple):
-    """The words of a document in the order of first occurrence, with their weights."""
+    """The W distinct words of a document in the order of first occurrence, with their weights."""
 
     words: list[str]
-    counts: Float[Tensor, " W"]
+    counts: Float[Tensor, " W"]                                      # occurrences in the document
     tf: Float[Tensor, " W"]                                          # counts divided by document length
-    df: Float[Tensor, " W"]                                          # document frequency
+    df: Float[Tensor, " W"]                                          # document frequency in the collection
     idf: Float[Tensor, " W"]                                         # NaN for a word outside the collection
-    weights: Float[Tensor, " W"]                                     # tf-idf, or NaN
-    cosines: Float[Tensor, " N"]                                     # with each document; 0 without weights
+    weights: Float[Tensor, " W"]                                     # tf-idf; NaN for a word outside the collection
+    cosines: Float[Tensor, " N"]                                     # similarity to each document of the collection
 
 
 def words_of(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def words_of(text: str) -> list[str]:
 
 
 def weighed(text: str, documents: Sequence[str], added: int = 1) -> Weighed:
-    r"""TF-IDF weights of a text. `added` is the number that (10.1) adds to $\ln \frac{N + 1}{df + 1}$: 1, or 0."""
+    r"""TF-IDF weights of a text, with the idf $\ln \frac{N + 1}{df + 1}$ + `added` in a collection of N documents."""
     docs, typed = [words_of(doc) for doc in documents], words_of(text)
     vocabulary = Vocabulary.of(word for doc in docs for word in doc)
     counts = count_words(docs, vocabulary).double()                  # (N, V)
@@ -91,7 +91,7 @@ class TypedDocument(Explorable):
 
     @property
     def result(self) -> Weighed:
-        """Values of the figure as a dictionary, from its present settings."""
+        """The words of the typed document with their weights, and the similarity to each document of the collection."""
         return weighed(self.typed, self.documents, self.added)
 
     def text(self) -> str:

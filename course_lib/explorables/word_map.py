@@ -65,7 +65,7 @@ LONGEST = 12                                                         # maximum l
 
 @cache
 def rounded() -> WordVectors:
-    """The selected words with vectors rounded to integers, in float64."""
+    """The words of CHOSEN with their vectors, scaled and rounded to integers from -127 to 127, in float64."""
     from course_lib import hub
     rows = hub.load("english-words")(CHOSEN).double()                # (V, D)
     return WordVectors(CHOSEN, (127 * rows / rows.abs().amax(dim=1, keepdim=True)).round())
@@ -82,22 +82,22 @@ def plane() -> tuple[Float[Tensor, "V 2"], float]:
 
 
 class Drawn(NamedTuple):
-    """The values of a view."""
+    """The map of a view, and the list of words beside it."""
 
-    points: Float[Tensor, "V 2"]                                     # position of each word
-    scores: Float[Tensor, " V"]                                      # for the order of the list
-    listed: list[int]                                                # rows of the words in the list, best first
+    points: Float[Tensor, "V 2"]                                     # position (x, y) of each word on the map
+    scores: Float[Tensor, " V"]                                      # of each word, for the order of the list
+    listed: list[int]                                                # indices of the best words except the given ones
 
 
 def neighbours(word: str) -> Drawn:
-    """The map, and the cosines of all words with a word."""
+    """The map of the first two principal components, and the cosines of all words with `word` as scores."""
     vectors = rounded()
     cosines = vectors.unit() @ vectors.unit()[vectors.vocabulary.id(word)]
     return Drawn(plane()[0], cosines, _best(cosines, [word]))
 
 
 def analogy(a: str, b: str, c: str) -> Drawn:
-    r"""The plane through a, b and c, and the cosines of all words but these with $\hat b - \hat a + \hat c$.
+    r"""The plane through the words a, b and c, and the cosines of all words with $\hat b - \hat a + \hat c$ as scores.
 
     a is the origin and b on the first axis, so that a, b, c and the sum form a parallelogram.
     """
@@ -110,7 +110,10 @@ def analogy(a: str, b: str, c: str) -> Drawn:
 
 
 def senses(word: str) -> Drawn:
-    """The cosines with the mean of the words of each sense, the two axes; the score of a word is the smaller one."""
+    """A map whose axes are the cosines with two means, of the words that SENSES lists for each sense of `word`.
+
+    The score of a word is the smaller of its two cosines.
+    """
     vectors = rounded()
     means = torch.stack([vectors.unit()[[vectors.vocabulary.id(each) for each in side]].mean(dim=0)
                          for side in SENSES[word]], dim=1)           # (D, 2)
@@ -128,9 +131,9 @@ class WordMap(Explorable):
     """391 word vectors on a map, with nearest neighbors, analogies and ambiguous words.
 
     view      "neighbours", "analogy" or "senses"
-    trail     the selected words; the last is the current one
+    trail     words selected one after another; the last is the current one
     question  three different words a, b and c: a is to b as c is to ...
-    sense     a word of SENSES
+    sense     the ambiguous word: "nail", "bat", "bank", "light", "spring", "star", "may" or "paris"
 
     Raises ValueError for other words and views. The weights are those of `hub.load("english-words")`.
 
@@ -162,7 +165,7 @@ class WordMap(Explorable):
 
     @property
     def result(self) -> Drawn:
-        """The values of the view."""
+        """The positions of the words in the selected view, and the words in its list."""
         return {"neighbours": lambda: neighbours(self.trail[-1]), "analogy": lambda: analogy(*self.question),
                 "senses": lambda: senses(self.sense)}[self.view]()
 
@@ -186,7 +189,8 @@ class WordMap(Explorable):
         name, value = proposal["trait"].name, proposal["value"]
         for word in value:
             if word not in rounded():
-                raise ValueError(f"{name} has {word!r}; expected words of the {len(CHOSEN)} on the map")
+                raise ValueError(f"{name} contains {word!r}; expected words on the map, the {len(CHOSEN)} that "
+                                 "WordMap().words lists")
         if name == "question" and (len(value) != 3 or len(set(value)) != 3):
             raise ValueError(f"question is {value}; expected three different words")
         if name == "trail" and not 1 <= len(value) <= LONGEST:

@@ -64,6 +64,6 @@ def drawing(name: str) -> Drawing:
     names = drawings()
     if name not in names:
         near = difflib.get_close_matches(name.lower().replace("-", "_").replace(" ", "_"), names, n=3, cutoff=0.4)
-        raise ValueError(f"name is {name!r}; " + (f"the nearest drawings are {', '.join(near)}" if near
-                                                  else f"there are drawings of {', '.join(names)}"))
+        raise ValueError(f"name is {name!r}; expected the name of a drawing, " + (
+            f"such as {', '.join(map(repr, near))}" if near else f"one of {', '.join(names)}"))
     return Drawing(name, (FOLDER / f"{name}.svg").read_text(encoding="utf-8"))

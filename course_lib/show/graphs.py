@@ -12,10 +12,10 @@ MOST = 40                                                            # maximum n
 
 
 def graph(result: Value) -> Figure:
-    """Draw the computation graph of a value, from left to right, with values in blue and gradients in orange.
+    """Draw the computation graph of `result`, from left to right, with values in blue and gradients in orange.
 
-    A box is a value with its label, or without one its operation; a number without a box is a constant. Returns a
-    Matplotlib figure. Raises ValueError if the graph has more than 40 boxes and constants.
+    A box shows a value with its label, or with its operation if it has no label; a number without a box is a constant.
+    Returns a Matplotlib figure. Raises ValueError if the graph has more than 40 boxes and constants.
     """
     nodes = ordered(result)
     if len(nodes) > MOST:
@@ -48,12 +48,16 @@ def graph(result: Value) -> Figure:
 
 
 def constant(value: Value) -> bool:
-    """Whether a value is an unnamed number."""
+    """Whether a node is a constant: a number without label and parents."""
     return not value.parents and not value.label
 
 
 def place(result: Value) -> dict[int, tuple[float, float]]:
-    """Positions (x, y) of the nodes by id: right of their parents, inputs at the height of the nodes that use them."""
+    """{id(node): (x, y)} for the graph of `result`; x increases to the right and y upwards, both from 0.
+
+    Nodes of a column are at least one unit apart. A node is right of its parents, near the height of the nodes that
+    use it.
+    """
     nodes = ordered(result)
     column: dict[int, float] = {}
     for value in nodes:

@@ -14,7 +14,13 @@ from course_lib.show import style  # noqa: F401  sets the defaults of figures
 
 def images(rows: Mapping[str, Tensor], height: int | None = None, scale: float = 0.55, cmap: str = "gray_r",
            limits: tuple[float, float] | None = (0.0, 1.0)) -> Figure:
-    """Draw an image grid, one labeled row per entry of {label: (B, n)}; images are square unless `height` is given."""
+    """Draw an image grid with a labeled row of images for each entry of `rows`; return a Matplotlib figure.
+
+    rows    {label: pixel values (B, n), row by row}
+    height  number of rows of an image; default: images are square
+    scale   side of an image in inches
+    limits  values at the ends of the color map `cmap`, 0 white and 1 black by default; None: each image has its own
+    """
     columns = max(len(x) for x in rows.values())
     fig, axes = plt.subplots(len(rows), columns, figsize=(scale * columns, (scale + 0.25) * len(rows)), squeeze=False)
     low, high = limits or (None, None)

@@ -30,7 +30,7 @@ class Source:
 
 
 def source(obj: Any, *members: str) -> Source:
-    """Return the source of a function or a class.
+    """Return the source of `obj`, a function or a class.
 
     members  names of methods of a class, which are shown with the head of the class; default: the whole class
 
@@ -41,7 +41,7 @@ def source(obj: Any, *members: str) -> Source:
 
 
 def _excerpt(code: str, members: Sequence[str]) -> str:
-    """The head of a class without its docstring, and the members, with "..." for omitted parts."""
+    """The source of the head of a class, without its docstring, and of `members`, with "..." for omitted parts."""
     lines, node = code.split("\n"), ast.parse(code).body[0]
     methods = {child.name: child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))}
     if missing := [m for m in members if m not in methods]:

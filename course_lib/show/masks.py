@@ -19,7 +19,7 @@ FAINT = "#9aa5b1"
 def network(model: MADE, output: int | None = None) -> Figure:
     """Draw the units of a small MADE with their degrees, inputs at the bottom, and the unmasked connections.
 
-    output  index of a variable, whose factor's incoming paths are drawn in color; None: no paths
+    output  index of a variable: the paths to its factor are drawn in color; None: no paths
 
     A unit without a path to an output or from an input has a dashed outline.
     """
@@ -57,7 +57,7 @@ def network(model: MADE, output: int | None = None) -> Figure:
 
 
 def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
-    """For each hidden layer, the units without a path from an input or to an output."""
+    """For each hidden layer, True for units without a path from an input or to an output; `masks` from the input on."""
     above = [torch.ones(len(masks[-1]), dtype=torch.bool)]
     for mask in reversed(masks[1:]):
         above.insert(0, mask[above[0]].any(dim=0))                   # has a path to a reachable output
@@ -69,7 +69,7 @@ def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
 
 
 def matrices(model: MADE) -> Figure:
-    """Draw the masks of a small MADE: one row per unit of the layer above, one column per unit below, with degrees."""
+    """Draw the masks of a small MADE: a row for each unit of a layer, a column for each unit below it, with degrees."""
     names = ["input", *(f"hidden {j + 1}" for j in range(len(model.hidden))), "output"]
     if len(model.hidden) == 1:
         names[1] = "hidden"
@@ -88,7 +88,7 @@ def matrices(model: MADE) -> Figure:
 def readers(patterns: Mapping[str, Bool[Tensor, "n n"]], orders: Sequence[Sequence[int]] | None = None) -> Figure:
     """Draw dependence patterns {title: pattern}, where pattern[i, j] is True if factor i depends on variable j.
 
-    orders  order of the variables in each pattern; default 0, 1, ...
+    orders  for each pattern, the order in which its rows and columns are drawn; default 0, 1, ...
     """
     fig, axes = plt.subplots(1, len(patterns), squeeze=False, figsize=(3.1 * len(patterns), 3.1))
     for k, (ax, (title, reads)) in enumerate(zip(axes[0], patterns.items())):

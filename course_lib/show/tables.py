@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Table:
-    """A table that is shown as HTML and printed as text.
+    """A table that is shown as HTML and printed as text, with the `columns`, `rows` and `caption` of `table`.
 
     >>> from course_lib import show
     >>> print(show.table(["model", "nats"], [["NADE", 88.95], ["MADE", 87.82]]))
@@ -44,6 +44,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = 
 
     columns  titles of the columns
     rows     cells of each row, text or rounded numbers; None is an empty cell
+    caption  text above the table
 
     Columns of numbers are aligned right. Raises ValueError if a row and `columns` differ in length.
     """
@@ -59,7 +60,7 @@ def is_number(cell: Any) -> bool:
 
 
 def written(cell: Any) -> str:
-    """Format a cell as text."""
+    """Format a cell as text: integers with separators of thousands, None as the empty text."""
     if cell is None:
         return ""
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

@@ -15,7 +15,7 @@ WAYS = [(ACCENT, "-"), (SECOND, "--"), (INK, ":")]                   # distinct 
 
 
 def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> Figure:
-    """Draw a search tree with probabilities of branches and of sequences; branches of probability 0 are omitted.
+    """Draw the search tree `model` with probabilities of branches and of sequences, without branches of probability 0.
 
     ways  {label: sequence of ids}, each drawn as a colored path; at most three
     """
@@ -51,7 +51,11 @@ def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> 
 
 
 def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
-    """The position of each prefix of positive probability: (length, height), the first symbol on top."""
+    """{prefix: (x, y)} for all prefixes of positive probability, in the data coordinates of the plot.
+
+    x is the length of the prefix. y increases upwards: complete sequences are at 0, 1, 2, ..., the first one on top,
+    and a prefix is at the mean height of its continuations.
+    """
     rows = {b: model.p[i].tolist() for i, b in enumerate(model.prefixes)}
     certain = model.p[-1].tolist()
     at, leaves = {}, []

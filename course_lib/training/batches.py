@@ -36,8 +36,8 @@ def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
                   lengths: Shaped[Tensor, "..."] | None = None) -> list[Int[Tensor, "B"]]:
     """The rows of each batch of an epoch, in the order of `epoch_order`.
 
-    With `lengths`, rows of similar length share a batch, so that there is little padding: POOL batches at a time are
-    sorted by length and split again, and the batches are shuffled.
+    With `lengths` (num,), rows of similar length share a batch, so that there is little padding: POOL batches at a time
+    are sorted by length and split again, and the batches are shuffled.
     """
     order = epoch_order(num, seed, epoch)
     if lengths is None:
@@ -63,10 +63,10 @@ def count_batches(train: Data | DataLoader, batch_size: int) -> int:
 
 def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch: int,
                      lengths: Shaped[Tensor, "..."] | None, begin: int) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """Yield the batches of an epoch from number `begin` on, each as (data, indices of its rows).
+    """Yield the batches of an epoch from number `begin`, counted from 0, on; each as (data, indices of its rows).
 
-    Rows of tensors are in the order of `epoch_batches`, those of a DataLoader in its own order. Raises ValueError if the
-    number of batches of a DataLoader differs from its length.
+    Rows of tensors are in the order of `epoch_batches`; a DataLoader has its own order. Raises ValueError if the number
+    of batches of a DataLoader differs from its length.
     """
     if not isinstance(train, DataLoader):
         yield from ((train, rows) for rows in epoch_batches(count(train), batch_size, seed, epoch, lengths)[begin:])
@@ -77,12 +77,12 @@ def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch
         if number <= len(train):
             yield batch, rows
     if number != len(train):
-        raise ValueError(f"train gave {number} batches in epoch {epoch}; expected {len(train)}, its length")
+        raise ValueError(f"train gave {number} batches in epoch {epoch}; expected {len(train)}, the length of train")
 
 
 def batches_of(data: Data | DataLoader, batch_size: int,
                name: str = "data") -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """Yield the batches of `data` in its order, each as (data, indices of its rows)."""
+    """Yield the batches of `data` in its order, each as (data, indices of its rows); `name` is for messages."""
     if not isinstance(data, DataLoader):
         yield from ((data, part) for part in torch.arange(count(data)).split(batch_size))
         return
@@ -90,8 +90,8 @@ def batches_of(data: Data | DataLoader, batch_size: int,
         if isinstance(batch, (list, tuple)) and len(batch) == 1:     # from a TensorDataset of one tensor
             batch = batch[0]
         if not isinstance(batch, (Tensor, list, tuple)):
-            raise TypeError(f"{name} gives batches of type {type(batch).__name__}; expected tensors or tuples of tensors, "
-                            "as a collate_fn can make them")
+            raise TypeError(f"{name} gives batches of type {type(batch).__name__}; expected tensors or tuples of "
+                            "tensors: pass the DataLoader a collate_fn that returns them")
         batch = check_data(batch, f"a batch of {name}")
         yield batch, torch.arange(count(batch))
 
@@ -100,7 +100,7 @@ def batches_of(data: Data | DataLoader, batch_size: int,
 
 
 def count(data: Data) -> int:
-    """The number of rows."""
+    """The number of rows of the data."""
     return len(tensors(data)[0])
 
 
@@ -110,14 +110,14 @@ def tensors(data: Data) -> list[Tensor]:
 
 
 def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
-    """Select the given rows of all tensors and move them to `device`; dtypes are unchanged."""
+    """Select the rows with indices `rows` from all tensors and move them to `device`; dtypes are unchanged."""
     if isinstance(data, tuple):
         return tuple(take(part, rows, device) for part in data)
     return data[rows.to(data.device)].to(device, non_blocking=True)
 
 
 def check_data(data: Data, name: str, like: Data | None = None) -> Data:
-    """Return the data as a tensor or a tuple of tensors.
+    """Return the data as a tensor or a tuple of tensors; `name` is for messages.
 
     Raises TypeError if a part is not a tensor, and ValueError if there are no rows, if tensors differ in their number of
     rows, or if rows have other shapes than those of `like`.
@@ -168,7 +168,7 @@ def check_once(model: nn.Module, data: Data | DataLoader | None, device: torch.d
 
 
 def _find_check(model: nn.Module, scored: bool) -> Callable[[Data], object] | None:
-    """The function that checks a batch as training does; None if the model has none."""
+    """The method of the model that checks a batch; None if there is none. `scored` as in `check_once`."""
     if (scored or not hasattr(model, "loss")) and hasattr(model, "log_prob"):
         check_input = getattr(model, "check_input", None)
         return check_input and (lambda batch: check_input(*(batch if isinstance(batch, tuple) else (batch,))))

@@ -97,9 +97,10 @@ class Position:
 
 
 class Checkpoint:
-    """The checkpoint of a run at `path`; without a path nothing is saved.
+    """The checkpoint of a run of `fit` at `path`; without a path nothing is saved.
 
-    configuration  settings that must be equal when a run is resumed
+    configuration  settings that must be equal when a run is resumed; descriptions of the model and data are added
+    train, valid   data of the run, whose generators are saved
     """
 
     def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,
@@ -123,6 +124,8 @@ class Checkpoint:
 
     def restore(self, epochs: int, factor: Schedule) -> tuple[Position, History, dict[str, Tensor]]:
         """Set model, optimizer and generators to the saved state; return position, history and best weights.
+
+        factor  factor on the learning rate at each step, from 1
 
         Without a file, returns the values of a new run. Raises CheckpointError if the file belongs to another run, if it
         has completed more than `epochs` epochs, or if its schedule differs from `factor` in the completed steps.
@@ -159,7 +162,7 @@ class Checkpoint:
 
 
 def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-    """Write a checkpoint atomically."""
+    """Write a checkpoint atomically: `tensors`, and `state`, which JSON can store."""
     tensors = {name: t.detach().to("cpu", copy=True).contiguous() for name, t in tensors.items()}
     text = json.dumps(state)                                         # JSON writes a float exactly
     metadata = {"format": FORMAT, "state": text, "digest": _digest(tensors, text)}
@@ -170,17 +173,25 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     """Read the newest valid checkpoint at `path`; None if there is none. A damaged file is renamed with a warning."""
     previous = _previous(path)
     if not path.exists():                                            # not yet written, or killed between renames
-        return _read_one(previous) if previous.exists() else None
+        return _read_previous(path, previous) if previous.exists() else None
     try:
         return _read_one(path)
     except CheckpointError as error:
         if not previous.exists():
             raise CheckpointError(f"{error}. No earlier checkpoint exists; delete {path} to start again") from error
-        checkpoint = _read_one(previous)
+        checkpoint = _read_previous(path, previous)
         damaged = path.with_name(path.name + ".damaged")
         os.replace(path, damaged)                                    # or the next write would keep it as .previous
         warnings.warn(f"{error}. It is kept as {damaged.name}; the run continues from {previous.name}", stacklevel=4)
         return checkpoint
+
+
+def _read_previous(path: Path, previous: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read `previous` because the checkpoint at `path` is damaged or missing."""
+    try:
+        return _read_one(previous)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}, and {path} is damaged or missing; delete both files to start again") from error
 
 
 def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -223,7 +234,7 @@ def tensors_of(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def put_back(target: dict[str, Tensor], values: dict[str, Tensor]) -> None:
-    """Copy values to the tensors of the same names."""
+    """Copy `values` to the tensors of the same names in `target`."""
     for name, t in target.items():
         t.copy_(values[name])
 
@@ -257,7 +268,7 @@ def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
 
 
 def random_states(device: torch.device, generators: Sequence[torch.Generator] = ()) -> dict[str, Any]:
-    """States of the global generators of torch, CUDA, NumPy and Python, and of `generators`, in types of JSON."""
+    """States of the global generators of torch, CUDA, NumPy and Python, and of `generators`, as JSON can store them."""
     kind, keys, *rest = np.random.get_state()
     return {"torch": _bytes(torch.get_rng_state()).hex(),
             "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
@@ -286,7 +297,7 @@ def _from_hex(text: str) -> Tensor:
 
 
 def describe_data(data: Data | DataLoader | None) -> list | dict | None:
-    """Dtype, shape and sha256 of each tensor; for a DataLoader its dataset, sizes and number of generators."""
+    """[dtype, shape, sha256] of each tensor; for a DataLoader a dict of its dataset, sizes and number of generators."""
     if data is None:
         return None
     if isinstance(data, DataLoader):
@@ -297,14 +308,14 @@ def describe_data(data: Data | DataLoader | None) -> list | dict | None:
 
 
 def describe_model(model: nn.Module) -> dict[str, Any]:
-    """Class, constructor's arguments (or submodules, if there is no `config`), and dtypes and shapes of the tensors."""
+    """Class, arguments of the constructor (submodules if there is no `config`), dtypes and shapes of the tensors."""
     built = {key: value for key, value in describe(model).items() if key != "class"}
     return {"model": type(model).__name__, "config": built,
             "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
-    """Raise a CheckpointError that lists all settings that differ, and the further differences `others`."""
+    """Raise a CheckpointError that lists the settings that differ between `saved` and `now`, and the texts `others`."""
     now = json.loads(json.dumps(now))                                # as read from a file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
                  if saved.get(key) != now.get(key)] + list(others)
@@ -324,7 +335,7 @@ def _difference(key: str, saved: Any, now: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """A model or an argument of its constructor in types of JSON."""
+    """Describe a model, or an argument of its constructor, by dicts, lists, numbers and strings, for JSON."""
     if isinstance(value, dict):
         return {str(key): describe(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):

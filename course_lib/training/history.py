@@ -67,7 +67,7 @@ class History:
         return None if self.best_epoch is None else self.valid[self.best_epoch - 1]
 
     def add_epoch(self, train: float, valid: float | None, lr: float, seconds: float, steps: int) -> bool:
-        """Append the measurements of an epoch; True if its validation loss is the lowest so far."""
+        """Append the measurements of an epoch; return whether its validation loss is the lowest so far."""
         self.train.append(train)
         self.lr.append(lr)
         self.seconds.append(seconds)
@@ -85,7 +85,7 @@ class History:
         return patience is not None and self.best_epoch is not None and self.epochs - self.best_epoch >= patience
 
     def to_dict(self) -> dict:
-        """The fields in types of JSON; `History(**d)` is the inverse."""
+        """The fields as a dict that JSON can store; `History(**d)` restores a history from such a dict d."""
         return asdict(self)
 
     def plot(self, ax=None):

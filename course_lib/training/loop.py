@@ -98,7 +98,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     scheduled = optimizer is None or schedule is not None or warmup > 0
     optimizer = optimizer or _make_optimizer(model, lr, betas, weight_decay)
     if bf16 and any(p.dtype != torch.float32 for p in model.parameters() if p.requires_grad):
-        raise ValueError("bf16 is True and some parameters are not float32; expected float32 weights")
+        raise ValueError("bf16 is True and some parameters are not float32; expected float32 weights, to which "
+                         "model.float() converts")
     batches = count_batches(train, batch_size)                       # in an epoch
     steps = epochs * batches
     factor = make_schedule(schedule, steps, warmup)
@@ -122,7 +123,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                 with trusted():
                     loss, weight = _add_gradients(model, parameters, data, rows, accumulate, bf16, device)
                 if not math.isfinite(loss):
-                    raise FloatingPointError(f"the training loss is {loss} {position}. {saved}")
+                    raise FloatingPointError(f"the training loss is {loss} {position}; try a smaller lr, or clip. "
+                                             f"{saved}")
                 _clip_gradient(model, parameters, clip, position, saved)
                 scale = factor(position.step + 1)
                 if scheduled:
@@ -145,7 +147,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
             with trusted_valid():
                 valid_loss = None if valid is None else _validate(model, valid, batch_size, device)
             if valid_loss is not None and not math.isfinite(valid_loss):
-                raise FloatingPointError(f"the validation loss is {valid_loss} after epoch {position.epoch}. {saved}")
+                raise FloatingPointError(f"the validation loss is {valid_loss} after epoch {position.epoch}: a row of "
+                                         f"valid has probability 0, or training diverged. {saved}")
             if history.add_epoch(position.loss / position.weight, valid_loss, position.lr, position.update_seconds(),
                                  position.step):
                 best = {name: t.detach().clone() for name, t in tensors_of(model).items()}
@@ -166,7 +169,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data, rows: Int[Tensor, "B"],
                    accumulate: int, bf16: bool, device: torch.device) -> tuple[float, float]:
-    """Compute the gradient of the mean loss over the given rows; return the mean loss and its weight.
+    """Compute the gradient of the mean loss over the given rows, in `accumulate` pieces; return mean loss and weight.
 
     The mean over pieces of mean m_k and weight w_k is sum w_k m_k / sum w_k. The weights are numbers of rows unless the
     loss returns others; then the gradient is rescaled when their sum is known.
@@ -284,7 +287,7 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
 
 @contextmanager
 def _restore_rates(optimizer: torch.optim.Optimizer):
-    """Yield the initial learning rate of each group, and restore it at the end."""
+    """Yield the initial learning rates of the groups of the optimizer, and restore them at the end."""
     rates = [group["lr"] for group in optimizer.param_groups]
     try:
         yield rates
@@ -294,13 +297,14 @@ def _restore_rates(optimizer: torch.optim.Optimizer):
 
 
 def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number) -> torch.optim.AdamW:
-    """AdamW with weight decay on matrices only: parameters with fewer than two dimensions are biases and gains.
+    """AdamW with weight decay on matrices only; parameters with fewer than two dimensions are biases and gains.
 
     The fused kernel is up to ten times as fast on a CPU as the loop over tensors.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
-        raise ValueError(f"{type(model).__name__} has no parameters; expected at least one that requires a gradient")
+        raise ValueError(f"model is a {type(model).__name__}, which has no parameters that require a gradient; "
+                         "expected at least one")
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
     return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=tuple(float(beta) for beta in betas),
@@ -309,7 +313,10 @@ def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], 
 
 def _clip_gradient(model: nn.Module, parameters: list[nn.Parameter], clip: Number | None, position: Position,
                    saved: Checkpoint) -> None:
-    """Scale the gradient to the global norm `clip` if its norm is larger."""
+    """Scale the gradient to the global norm `clip` if its norm is larger.
+
+    Raises FloatingPointError, which states `position` and `saved`, if the gradient is not finite.
+    """
     try:
         norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], error_if_nonfinite=True)
         if clip is not None:

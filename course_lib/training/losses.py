@@ -42,7 +42,7 @@ def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
 
 
 def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
-    """log p of every row, (B,), in nats: the sum over its variables, in float32 or float64."""
+    """ln p of every row of the batch x or (x, context), (B,): the sum over its variables, in float32 or float64."""
     x, *context = batch if isinstance(batch, tuple) else (batch,)
     with _explain_dtypes(model, batch):
         value = model.log_prob(x, *context)
@@ -53,7 +53,7 @@ def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
 
 
 def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) -> Float[Tensor, "B V"]:
-    """The smoothed distribution of each target, (B, V), computed by its definition."""
+    """The smoothed distribution of each target, (B, V); `eps` and `form` as in `cross_entropy`."""
     _check(V, eps, form)
     rest = eps / (V - 1) if form == "slide" else eps / V
     one_hot = F.one_hot(target, V).to(torch.get_default_dtype())
@@ -62,10 +62,10 @@ def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) 
 
 def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], eps: float | int = 0.0,
                   form: str = "torch", ignore: int | None = None) -> Float[Tensor, ""]:
-    r"""$-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$ in nats, with smoothed targets q.
+    r"""$-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$ in nats, with smoothed targets q and p the softmax of `logits`.
 
     eps     smoothing, 0 for exact targets
-    form    "slide" or "torch", see the module
+    form    "torch" spreads eps over all classes, "slide" over the other classes only
     ignore  target of padding, which is excluded from the mean
 
     Slides: "Label smoothing". Paper: Szegedy et al. 2016. Raises ValueError if eps is outside [0, 1), if the form is
@@ -98,5 +98,5 @@ def _explain_dtypes(model: nn.Module, batch: Data):
         for part in tensors(batch):
             if dtypes and part.dtype not in dtypes:
                 raise ValueError(f"the data are {part.dtype} and the parameters of {type(model).__name__} "
-                                 f"{dtypes.pop()}; expected the same dtype") from error
+                                 f"{dtypes.pop()}; expected the same dtype: convert one by .to(dtype)") from error
         raise

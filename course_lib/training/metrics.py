@@ -24,7 +24,7 @@ ROWS = 64                                                            # sequences
 def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> tuple[float, int]:
     """The negative log-likelihood of one text (T,) or of a list of texts, in nats, and the number of tokens.
 
-    Each text follows the prompt `context` (P,), which is not scored, or the model's start.
+    context  prompt (P,) that precedes each text and is not scored; None: each text begins with the model's start
     """
     sequences = as_sequences(tokens, model.conditional.num_values)
     device = next((t.device for t in (*model.parameters(), *model.buffers())), None)
@@ -40,13 +40,13 @@ def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None 
 
 
 def perplexity(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> float:
-    r"""$\exp\bigl(-\frac{1}{N} \ln p(x)\bigr)$: the perplexity per token."""
+    r"""The perplexity per token, $\exp\bigl(-\frac{1}{N} \ln p(x)\bigr)$; arguments as in `nats`."""
     total, count = nats(model, tokens, context)
     return math.exp(total / count) if total / count < 709 else math.inf
 
 
 def bits_per_token(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> float:
-    r"""$-\frac{1}{N} \log_2 p(x)$: the base-2 logarithm of the perplexity."""
+    r"""$-\frac{1}{N} \log_2 p(x)$, the base-2 logarithm of the perplexity; arguments as in `nats`."""
     total, count = nats(model, tokens, context)
     return bits(total) / count
 
@@ -55,8 +55,9 @@ def bits_per_character(model: nn.Module, tokens: Tokens, characters: int, contex
                        spelling: float = 0.0) -> float:
     r"""$-\log_2 p(x)$ divided by the number of characters of the text.
 
-    characters  length of the text
-    spelling    nats to add for words outside the vocabulary, see `spelling_nats`
+    tokens, context  as in `nats`
+    characters       length of the text
+    spelling         nats to add for words outside the vocabulary, see `spelling_nats`
     """
     if characters < 1:
         raise ValueError(f"characters is {characters}; expected the length of the text, at least 1")
@@ -70,7 +71,7 @@ def spelling_nats(speller: nn.Module, words: Sequence[str], tokenizer) -> float:
     tokenizer  a `CharTokenizer` with an end symbol
     """
     if tokenizer.vocabulary.eos_id is None:
-        raise ValueError("tokenizer has no end symbol; expected an end symbol, which ends each word")
+        raise ValueError("tokenizer has no end symbol; expected one, such as of CharTokenizer.fit(text, eos='</s>')")
     return nats(speller, [tokenizer.encode(word, eos=True) for word in words])[0] if words else 0.0
 
 
@@ -99,6 +100,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokeniz
 
     references  list of one or more reference texts for each hypothesis
     tokenize    "13a" for plain text, "none" for tokenized text
+    lowercase   ignore case
 
     Papers: Papineni et al. 2002; Post 2018 for the signature. Needs sacrebleu.
     """

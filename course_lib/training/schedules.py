@@ -14,7 +14,7 @@ Schedule = Callable[[int], float]
 
 
 def constant(steps: int, warmup: int = 0) -> Schedule:
-    """The constant 1 after the warm-up."""
+    """The constant 1 after the warm-up; `steps` has no effect."""
     return lambda step: min(1.0, step / max(warmup, 1))
 
 
@@ -35,7 +35,7 @@ def cosine(steps: int, warmup: int = 0) -> Schedule:
 
 
 def inverse_sqrt(steps: int, warmup: int = 1) -> Schedule:
-    r"""$\min(s / w,\; \sqrt{w / s})$ at step s with w steps of warm-up.
+    r"""$\min(s / w,\; \sqrt{w / s})$ at step s with w steps of warm-up; `steps` has no effect.
 
     `noam_lr` is the learning rate of the paper.
     """
@@ -44,7 +44,7 @@ def inverse_sqrt(steps: int, warmup: int = 1) -> Schedule:
 
 
 def noam_lr(step: int, d_model: int, warmup: int) -> float:
-    r"""$D^{-1/2} \min(s^{-1/2},\; s\, w^{-3/2})$: the learning rate at step s, counted from 1.
+    r"""The learning rate $D^{-1/2} \min(s^{-1/2},\; s\, w^{-3/2})$ at step s, from 1, with width D and warm-up w.
 
     Paper: Vaswani et al. 2017, section 5.3. Its peak, at s = w, is $(D w)^{-1/2}$.
     """

@@ -19,7 +19,9 @@ Batch = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class DualEncoder(nn.Module):
-    r"""$f(x) = \frac{\sum_t a_{x_t} E_{x_t}}{\lVert \cdot \rVert}$, with one table for questions and documents.
+    r"""The unit vector of a text, $f(x) = \frac{\sum_t a_{x_t} E_{x_t}}{\lVert \cdot \rVert}$.
+
+    Questions and documents have the same word vectors E and word weights a.
 
     table        (V, D), initial word vectors E
     weights      (V,), initial word weights a above 0, such as idf; default 1
@@ -37,9 +39,11 @@ class DualEncoder(nn.Module):
                  temperature: float | int = 0.05):
         super().__init__()
         weights = torch.ones(len(table)) if weights is None else weights
-        if table.dim() != 2 or weights.shape != table.shape[:1] or not (weights > 0).all():
-            raise ValueError(f"table has shape {tuple(table.shape)} and weights {tuple(weights.shape)}; expected (V, D), "
-                             "and (V,), with weights above 0")
+        if table.dim() != 2 or weights.shape != table.shape[:1]:
+            raise ValueError(f"table has shape {tuple(table.shape)} and weights {tuple(weights.shape)}; expected "
+                             "(V, D) and (V,)")
+        if not (weights > 0).all():
+            raise ValueError(f"weights contains {weights[~(weights > 0)][0].item()}; expected numbers above 0")
         if temperature <= 0:
             raise ValueError(f"temperature is {temperature}; expected more than 0")
         self.vectors = nn.Parameter(table.detach().clone())          # E
@@ -47,7 +51,10 @@ class DualEncoder(nn.Module):
         self.temperature = temperature
 
     def forward(self, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-        """Encode texts as unit vectors (B, D); a text without words is encoded as zeros."""
+        """Encode texts, ids (B, T), as unit vectors (B, D); a text without words is encoded as zeros.
+
+        mask  (B, T), True for words, False for padding
+        """
         a = self.log_weights[tokens].exp() * mask                    # (B, T)
         return F.normalize(torch.einsum("bt,btd->bd", a, self.vectors[tokens]), dim=-1)
 
@@ -82,5 +89,6 @@ class Dense(Index):
     def _unit(self, texts: Sequence[Words]) -> Float[Tensor, "N D"]:
         rows = self.encode(texts)
         if rows.dim() != 2 or len(rows) != len(texts):
-            raise ValueError(f"encode gave shape {tuple(rows.shape)} for {len(texts)} texts; expected ({len(texts)}, D)")
+            raise ValueError(f"encode returns shape {tuple(rows.shape)} for {len(texts)} texts; expected "
+                             f"({len(texts)}, D), a row for each text")
         return F.normalize(rows, dim=1)

@@ -63,9 +63,10 @@ def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str 
     if how not in POOLS:
         raise ValueError(f"how is {how!r}; expected one of {', '.join(POOLS)}")
     real = states.new_ones(states.shape[:2], dtype=torch.bool) if mask is None else mask
-    if real.shape != states.shape[:2] or not real.any(dim=1).all():
-        raise ValueError(f"mask has shape {tuple(real.shape)}; expected {tuple(states.shape[:2])}, with a real token in "
-                         "every row")
+    if real.shape != states.shape[:2]:
+        raise ValueError(f"mask has shape {tuple(real.shape)}; expected {tuple(states.shape[:2])}, as the states")
+    if not real.any(dim=1).all():
+        raise ValueError("mask is False in a whole row; expected a real token in every row")
     if how == "mean":
         weight = real.to(states.dtype) / real.sum(dim=1, keepdim=True)           # (B, T)
         return torch.einsum("bt,btd->bd", weight, states.masked_fill(~real[..., None], 0))

@@ -37,6 +37,8 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
 def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
     r"""$1 - (1 - \frac{1}{N})^{k+1}$, the best accuracy after k = 0 to P - 1 examples of a random map.
 
+    symbols, pairs  N and P
+
     >>> best_possible(2, 3)
     tensor([0.5000, 0.7500, 0.8750])
     """
@@ -46,19 +48,19 @@ def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
 
 
 def seen_before(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """True for every x that occurred before in its prompt, so that its y is determined."""
+    """True (B, P) for every x of the P pairs that occurred before in its prompt, so that its y is determined."""
     x = prompts[:, ::2]                                              # (B, P)
     return (x[:, :, None] == x[:, None, :]).tril(-1).any(dim=2)
 
 
 @torch.no_grad()
 def right_by_examples(model: AutoregressiveModel, prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """True where the model predicts y correctly; column k is after k examples of the prompt."""
+    """True (B, P) where the model predicts y correctly; column k is the prediction after k examples of the prompt."""
     with evaluating(model):
         logits = model(prompts[:, :-1])[:, ::2]                      # after each x, (B, P, V)
     return logits.argmax(dim=-1) == prompts[:, 1::2]
 
 
 def answers(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
-    """True at every y: the targets of `AnswerLoss`, because x is random and cannot be predicted."""
+    """True (B, T) at every y of the prompts: the targets of `AnswerLoss`, because x is random."""
     return (torch.arange(prompts.shape[1]) % 2 == 1).expand_as(prompts)

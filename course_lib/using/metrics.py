@@ -24,13 +24,18 @@ def accuracy(predicted: Tensor, labels: Tensor) -> float:
 
 
 def f1(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
-    r"""$\frac{2\,TP}{2\,TP + FP + FN}$ of one label; 0 if it is neither predicted nor present."""
+    r"""The F1 of label `positive`, $\frac{2\,TP}{2\,TP + FP + FN}$; 0 if it is neither predicted nor present.
+
+    TP, FP, FN  numbers of true positives, false positives and false negatives
+    """
     tp, fp, fn, _ = _table(predicted, labels, positive)
     return 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0
 
 
 def matthews(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
-    r"""$\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}$, the Matthews correlation.
+    r"""The Matthews correlation, $\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}$.
+
+    TP, FP, FN, TN  numbers of true and false positives, and of false and true negatives, for label `positive`
 
     It is 1 for perfect predictions and 0 for a constant prediction.
 
@@ -54,12 +59,12 @@ def normalized(answer: str) -> str:
 
 
 def exact_match(answer: str, truths: Sequence[str]) -> float:
-    """1 if the normalized answer equals one of the normalized truths, else 0."""
+    """1 if the normalized answer equals one of the correct answers `truths`, normalized too, else 0."""
     return float(normalized(answer) in {normalized(truth) for truth in _truths(truths)})
 
 
 def answer_f1(answer: str, truths: Sequence[str]) -> float:
-    """The F1 of the words (as multisets) of an answer and a truth; the maximum over truths.
+    """The F1 of the words of `answer` and a correct answer, as multisets; the maximum over correct answers `truths`.
 
     >>> answer_f1("in the city of Paris", ["Paris"])
     0.4
@@ -87,7 +92,7 @@ def _fit(predicted: Tensor, labels: Tensor) -> None:
 
 
 def _table(predicted: Tensor, labels: Tensor, positive: int) -> tuple[int, int, int, int]:
-    """True and false positives, false and true negatives."""
+    """(TP, FP, FN, TN): true and false positives, false and true negatives, for label `positive`."""
     _fit(predicted, labels)
     said, true = predicted == positive, labels == positive
     return tuple(int(each.sum()) for each in (said & true, said & ~true, ~said & true, ~said & ~true))

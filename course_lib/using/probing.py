@@ -19,13 +19,13 @@ from course_lib.validation import check_sizes
 
 
 class LinearProbe(nn.Module):
-    r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$ with the minimum of the mean cross-entropy plus
+    r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$, where W and b minimize the mean cross-entropy plus
     $\frac{1}{2 C N} \lVert W \rVert^2$; equal to scikit-learn's `LogisticRegression(C)`.
 
-    vectors  (N, D), frozen
-    labels   (N,), 0..K-1
+    vectors  (N, D), frozen hidden states h
+    labels   (N,), classes y, 0..K-1
     C        inverse strength of the penalty
-    steps    maximum number of iterations
+    steps    maximum number of iterations of L-BFGS
 
     >>> vectors = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]])
     >>> LinearProbe(vectors, torch.tensor([0, 0, 1, 1])).score(vectors, torch.tensor([0, 0, 1, 1]))
@@ -38,7 +38,8 @@ class LinearProbe(nn.Module):
         if C <= 0 or steps < 1:
             raise ValueError(f"C is {C} and steps is {steps}; expected C above 0 and at least 1 step")
         if int(labels.min()) < 0 or int(labels.max()) == 0:
-            raise ValueError(f"labels goes from {labels.min()} to {labels.max()}; expected classes from 0 on, at least two")
+            raise ValueError(f"labels goes from {labels.min()} to {labels.max()}; expected at least two classes, "
+                             "numbered from 0")
         vectors = vectors.detach()
         classes = int(labels.max()) + 1
         self.W = nn.Parameter(vectors.new_zeros(classes, vectors.shape[1]))
@@ -46,7 +47,7 @@ class LinearProbe(nn.Module):
         self._minimize(vectors, labels, C, steps)
 
     def forward(self, vectors: Float[Tensor, "B D"]) -> Float[Tensor, "B K"]:
-        """Logits of the classes."""
+        """The logits (B, K) of the classes for hidden states (B, D)."""
         return F.linear(vectors, self.W, self.b)
 
     def score(self, vectors: Tensor, labels: Tensor) -> float:
@@ -56,7 +57,7 @@ class LinearProbe(nn.Module):
             return (self(vectors).argmax(dim=1) == labels).double().mean().item()
 
     def _minimize(self, vectors: Tensor, labels: Tensor, C: float | int, steps: int) -> None:
-        """Minimize by L-BFGS; the objective is convex."""
+        """Minimize the penalized cross-entropy, which is convex, by L-BFGS."""
         optimizer = torch.optim.LBFGS(self.parameters(), max_iter=steps, tolerance_grad=1e-6, tolerance_change=1e-10,
                                       history_size=20, line_search_fn="strong_wolfe")
 
@@ -71,7 +72,11 @@ class LinearProbe(nn.Module):
 
 
 class Probed(NamedTuple):
-    """Accuracies of a probe on new inputs: for the labels, for the control task, and of the most frequent label.
+    """Accuracies on new inputs.
+
+    task       accuracy of a probe for the labels
+    control    accuracy of a probe for the labels of the control task
+    commonest  accuracy of predicting the most frequent label
 
     >>> round(Probed(task=0.9, control=0.6, commonest=0.5).selectivity, 1)
     0.3
@@ -90,7 +95,7 @@ class Probed(NamedTuple):
 def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Generator | None = None) -> Int[Tensor, "..."]:
     """Labels of the control task: a random label for every *kind* of input, such as a word type.
 
-    kinds    ids of kinds, of any shape
+    kinds    the kind of each input, as an id; of any shape
     classes  number of labels
 
     >>> kinds = torch.tensor([3, 1, 3, 3, 1])
@@ -131,7 +136,7 @@ def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
 
 
 def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
-    """A model of the same configuration with new random weights, in eval mode; torch's random state is unchanged."""
+    """A model of the same configuration with random weights of `seed`, in eval mode; torch's generator is unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return type(model)(copy.deepcopy(model.config)).eval()
@@ -139,5 +144,5 @@ def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
 
 def _fit(vectors: Tensor, labels: Tensor) -> None:
     if vectors.dim() != 2 or labels.shape != vectors.shape[:1] or not len(labels):
-        raise ValueError(f"vectors has shape {tuple(vectors.shape)} and labels {tuple(labels.shape)}; expected (N, D) and "
-                         "(N,) with N at least 1")
+        raise ValueError(f"vectors has shape {tuple(vectors.shape)} and labels or kinds {tuple(labels.shape)}; "
+                         "expected (N, D) and (N,) with N at least 1")

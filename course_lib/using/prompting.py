@@ -21,6 +21,8 @@ def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instru
                  sources: Sequence[str] = ()) -> str:
     """Write a prompt: an instruction, numbered sources, examples with answers, and the question.
 
+    examples  pairs (question, answer)
+
     Without examples it is zero-shot, with examples few-shot, and with sources retrieval-augmented.
 
     >>> print(write_prompt("the cat sat", [("a dog ran", "dog")], "Name the animal."))
@@ -41,8 +43,8 @@ def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[
                   per_token: bool = False) -> Float[Tensor, "K"]:
     r"""$\ln p(\text{option} \mid \text{prompt})$ of each option, (K,), in nats.
 
-    prompt     (P,)
-    options    ids (O_k,) of each option
+    prompt     ids (P,)
+    options    ids (O_k,) of each of the K options
     per_token  divide by the number of tokens, so that short options have no advantage
 
     Raises ValueError if prompt and option exceed the window.
@@ -51,9 +53,11 @@ def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[
         raise ValueError(f"options has the lengths {[len(option) for option in options]}; expected at least one option, of "
                          "at least one token each")
     longest = max(map(len, options))
-    if len(prompt) < 1 or len(prompt) + longest - 1 > model.window:
-        raise ValueError(f"prompt has {len(prompt)} tokens and the longest option {longest}; expected at least 1, and "
-                         f"together at most {model.window + 1}: the window of {model.window} and the last token")
+    if len(prompt) < 1:
+        raise ValueError("prompt is empty; expected at least one token")
+    if len(prompt) + longest - 1 > model.window:
+        raise ValueError(f"prompt has {len(prompt)} tokens and the longest option {longest}; expected at most "
+                         f"{model.window + 1} together, one more than the window, because the last is only predicted")
     P = len(prompt)
     tokens, real = pad([torch.cat([prompt, torch.as_tensor(option)]) for option in options], 0)  # (K, P + O)
     with evaluating(model):
@@ -68,8 +72,8 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
                mask: str = "[MASK]") -> Float[Tensor, "N K"]:
     r"""$\ln p(\text{name} \mid \text{text})$ of each name at the masked position of each text, (N, K), by a frozen BERT.
 
-    texts  each contains `mask` once
-    names  each a single token
+    texts  N texts, each with `mask` at one position
+    names  K candidates for this position, each a single token
 
     Raises ValueError if a text has no mask or several, if a text exceeds the window, or if a name has several tokens.
     """

@@ -25,18 +25,18 @@ SMALL = frozenset("a an the of in on at to for by with from and or is are was we
 
 
 class Span(NamedTuple):
-    """A candidate answer: its characters in the passage, and its text."""
+    """A candidate answer: its position in the passage, and its text."""
 
-    start: int                                                       # characters
-    end: int
+    start: int                                                       # index of its first character
+    end: int                                                         # index after its last character
     text: str
 
 
 class Token(NamedTuple):
-    """A word, number or punctuation mark, and its characters in the text."""
+    """A word, number or punctuation mark, with its position in the text."""
 
-    start: int
-    end: int
+    start: int                                                       # index of its first character
+    end: int                                                         # index after its last character
     text: str
 
 
@@ -46,7 +46,7 @@ def tokens_in(text: str, offset: int = 0) -> list[Token]:
 
 
 def sentences_in(passage: str) -> list[tuple[int, str]]:
-    """Split a passage into (start, sentence)."""
+    """Split a passage into sentences, each as (index of its first character, text)."""
     places = [0, *(match.end() for match in END.finditer(passage)), len(passage)]
     return [(a, passage[a:b]) for a, b in zip(places, places[1:]) if passage[a:b].strip()]
 
@@ -54,9 +54,9 @@ def sentences_in(passage: str) -> list[tuple[int, str]]:
 class SpanReader(nn.Module):
     r"""$p(s \mid q, d) = \frac{\exp(w \cdot \phi(s, q, d))}{\sum_{s'} \exp(w \cdot \phi(s', q, d))}$ over the spans s of a passage d.
 
-    idf        word -> idf; unknown words have the largest idf
+    idf        {word: idf}; unknown words have the largest idf
     longest    maximum number of tokens of a span
-    sentences  number of sentences with candidates, those most similar to the question
+    sentences  number of sentences, the most similar to the question, that have candidates
     buckets    number of hashed features $\phi$, each with a weight in w
 
     The features combine the question word with the shape of the span, the neighbors of the span, and its distance to words
@@ -70,7 +70,8 @@ class SpanReader(nn.Module):
     def __init__(self, idf: dict[str, float], longest: int = 7, sentences: int = 3, buckets: int = 2**18):
         super().__init__()
         if min(longest, sentences, buckets) < 1:
-            raise ValueError(f"longest is {longest}, sentences is {sentences} and buckets is {buckets}; expected at least 1 each")
+            raise ValueError(f"longest is {longest}, sentences is {sentences} and buckets is {buckets}; expected at "
+                             "least 1 each")
         self.idf = {word.lower(): value for word, value in idf.items()}
         self.rarest = max(self.idf.values(), default=1.0)
         self.longest, self.sentences, self.buckets = longest, sentences, buckets
@@ -156,12 +157,12 @@ class SpanReader(nn.Module):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def forward(self, features: Int[Tensor, "S F"]) -> Float[Tensor, "S"]:
-        """Score of each candidate: the sum of the weights of its features (S, F)."""
+        """The scores (S,) of S candidates: the sum of the weights of their hashed features (S, F)."""
         return self.w(features)[:, 0]
 
     @torch.no_grad()
     def answer(self, question: str, passage: str) -> str:
-        """The most probable span; "" if there is no candidate."""
+        """The text of the most probable span of the passage; "" if there is no candidate."""
         spans = self._candidates(question, passage)
         if not spans:
             return ""
@@ -178,7 +179,11 @@ def shape_of(word: str) -> str:
 
 def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]]], epochs: int = 8, lr: float = 0.03,
                weight_decay: float = 1e-4, seed: int = 0) -> float:
-    r"""Maximize $\ln \sum_{s \text{ correct}} p(s \mid q, d)$ over triples `asked` of (question, passage, answers).
+    r"""Train `reader` with Adam: maximize $\ln \sum_{s \text{ correct}} p(s \mid q, d)$.
+
+    asked                     triples (question, passage, correct answers)
+    epochs, lr, weight_decay  epochs, learning rate, and factor of the squared norm of the weights in the loss
+    seed                      seed of the order of the questions
 
     Questions without a correct candidate are omitted. Returns the fraction of questions that remain; raises ValueError if
     none remains.
@@ -191,7 +196,8 @@ def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]
         if right.any():
             examples.append((torch.tensor([features for _, features in spans]), right))
     if not examples:
-        raise ValueError(f"asked has {len(asked)} questions, none of which has its answer among its candidates; expected at least one")
+        raise ValueError(f"asked has {len(asked)} questions, none of which has its answer among its candidates; "
+                         "expected at least one that has it")
     optimizer = torch.optim.Adam(reader.parameters(), lr=lr)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):

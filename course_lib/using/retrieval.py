@@ -32,7 +32,7 @@ class Hit(NamedTuple):
 
 
 class Index:
-    """Base class of indexes over a collection of documents. A subclass defines `scores`.
+    """Base class of indexes over a collection of documents. A subclass defines `scores` and sets `num_documents`.
 
     >>> class Shortest(Index):
     ...     num_documents = 2
@@ -45,11 +45,11 @@ class Index:
     num_documents: int
 
     def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
-        """The score of every document for every question; unknown words are ignored."""
+        """The scores (Q, N) of all N documents for Q questions; unknown words are ignored."""
         raise NotImplementedError
 
     def search(self, question: Words, k: int = 3) -> list[Hit]:
-        """The k best documents, best first; ties in the order of the collection."""
+        """The k documents of largest score for a question, best first; ties in the order of the collection."""
         if not 1 <= k <= self.num_documents:
             raise ValueError(f"k is {k}; expected 1 to {self.num_documents}, the number of documents")
         scores = self.scores([question])[0]                          # (N,)
@@ -59,6 +59,8 @@ class Index:
 
 class TfIdf(Index):
     r"""The cosine of TF-IDF vectors: $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, 0 for an absent word.
+
+    Here $n_t(d)$ is the count of word t in the text d.
 
     sublinear  whether $1 + \ln n$ replaces the count $n$
     normalize  whether rows are scaled to length 1; otherwise scores are inner products, which favor long documents
@@ -77,7 +79,7 @@ class TfIdf(Index):
         self.rows = self.weighed(counts)                             # (N, V)
 
     def weighed(self, counts: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
-        """TF-IDF weights of the counts of documents or questions."""
+        """TF-IDF weights (..., V) of counts (..., V) of documents or questions."""
         if self.sublinear:
             counts = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0)
         rows = counts * self.idf
@@ -145,7 +147,7 @@ class Latent(Index):
 
 
 def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"]]:
-    """The vocabulary of a collection, and the counts (N, V)."""
+    """The vocabulary of a collection, and the counts (N, V) of its words in each document."""
     if not any(len(document) for document in documents):
         raise ValueError(f"documents has {len(documents)} documents and no word; expected at least one word")
     vocabulary = Vocabulary(sorted({word for document in documents for word in document}))
@@ -169,20 +171,27 @@ def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
     if scores.dim() != 2 or wanted.shape != scores.shape[:1]:
         raise ValueError(f"scores has shape {tuple(scores.shape)} and wanted {tuple(wanted.shape)}; expected (Q, N) and (Q,)")
     if len(wanted) and not 0 <= int(wanted.min()) <= int(wanted.max()) < scores.shape[1]:
-        raise ValueError(f"wanted goes from {wanted.min()} to {wanted.max()}; expected 0 to {scores.shape[1] - 1}")
+        raise ValueError(f"wanted goes from {wanted.min()} to {wanted.max()}; expected indices of documents, 0 to "
+                         f"{scores.shape[1] - 1}")
     own = scores.gather(1, wanted[:, None])                          # (Q, 1)
     return (scores >= own).sum(dim=1)
 
 
 def recall_at(found: Int[Tensor, "..."], k: int) -> float:
-    """Recall at k: the fraction of questions whose document is among the first k; `found` (Q,) are ranks from 1."""
+    """Recall at k: the fraction of questions whose relevant document has a rank of at most k.
+
+    found  (Q,), rank of the relevant document of each question, from 1, as `ranks` returns it
+    """
     check_sizes(k=k)
     _some(found)
     return (found <= k).double().mean().item()
 
 
 def mean_reciprocal_rank(found: Int[Tensor, "..."]) -> float:
-    """The mean reciprocal rank (MRR); `found` (Q,) are ranks from 1."""
+    """The mean reciprocal rank (MRR), the mean of 1 / rank over questions.
+
+    found  (Q,), rank of the relevant document of each question, from 1, as `ranks` returns it
+    """
     _some(found)
     return (1 / found.double()).mean().item()
 

@@ -50,8 +50,8 @@ def test_load_data_unknown_name(wrong, near):
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: load_data("nltcs", grey=True), "nltcs was given the option 'grey'; expected one of: none"),
-    (lambda: load_data("digits", gray=True), "digits was given the option 'gray'; expected one of: split, grey"),
+    (lambda: load_data("nltcs", grey=True), "'nltcs' was given the option 'grey'; expected no options"),
+    (lambda: load_data("digits", gray=True), "'digits' was given the option 'gray'; expected only split, grey"),
     (lambda: load_data("digits", split="shuffle"), "^split is 'shuffle'; expected one of 'shuffled', 'writers' for digits$"),
     (lambda: load_data("digits", split=0), "^split is 0; expected one of 'shuffled', 'writers' for digits$"),
     (lambda: load_data("digits", grey="yes"), "grey is 'yes'; expected one of False, True for digits"),

@@ -174,11 +174,11 @@ def size_of(number: int) -> dict:
 
 
 BAD = [
-    (lambda: CacheSteps(width=7), "heads is 2 and width is 7; expected heads that divide the width"),
+    (lambda: CacheSteps(width=7), "heads is 2 and width is 7; expected a width that is a multiple of heads"),
     ({"layers": 0}, "layers is 0; expected 1 to 48"),
     ({"tokens": 1025}, "tokens is 1025; expected 2 to 1024"),
     ({"prompt": 5}, "prompt is 5; expected 1 to 4"),
-    ({"at": 54}, "at is 54; expected 0 to 53 after a prompt of 1"),
+    ({"at": 54}, "at is 54; expected 0 to 53 for a prompt of 1 of the 7 words"),
     ({"at": -1}, "at is -1"),
 ]
 FIGURE = Figure(CacheSteps, agrees, bad=BAD, change={"at": 20}, rich={"at": 3 * NUM + 3, **size_of(2)},

@@ -134,7 +134,7 @@ def agrees(page, w) -> None:
 BAD = [
     (lambda: NextWord("in the"), "contexts is 'in the'; expected a list of 2 to 8 texts"),
     (lambda: NextWord(["in the"]), "expected a list of 2 to 8 texts"),
-    (lambda: NextWord(["in the", ""]), "contexts contains ''; expected at least one symbol"),
+    (lambda: NextWord(["in the", ""]), "contexts contains ''; expected texts of at least one token"),
     (lambda: NextWord(model=prose_model()[0]), "model and words belong together"),
     ({"left": 6}, "left is 6; expected a number from 0 to 5"),
     ({"right": -1}, "right is -1"),

@@ -73,9 +73,9 @@ BAD = [
     ({"width": 5}, "width is 5; expected one of 4, 6, 8, 16"),
     ({"base": 7}, "base is 7; expected one of 100, 1000, 10000"),
     ({"pair": 4}, "pair is 4; expected 0 to 3 for a width of 8"),
-    ({"position": 8, "offset": 0}, "expected a position from 0 to 7"),
-    ({"position": 1, "offset": -2}, r"word 1 \+ offset -2 is position -1"),
-    (lambda: setattr(Sinusoids(), "offset", 8), r"offset is 8: word 0 \+ offset 8 is position 8"),
+    ({"position": 8, "offset": 0}, "expected both to be positions of words, 0 to 7"),
+    ({"position": 1, "offset": -2}, r"position is 1 and position \+ offset is -1"),
+    (lambda: setattr(Sinusoids(), "offset", 8), r"offset is 8, so position is 0 and position \+ offset is 8"),
 ]
 FIGURE = Figure(Sinusoids, agrees, bad=BAD, change={"offset": 3, "pair": 3},
                 rich={"width": 16, "position": 3, "offset": -2, "pair": 2},

@@ -63,7 +63,7 @@ BAD = [
     ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected the id of a system on the timeline, such as 'markov'"),
     ({"existing": {"gpt": "https://example.org/"}}, "expected a relative address"),
     ({"selected": "eliza"}, "selected is 'eliza'; expected the id of a system"),
-    ({"shown": ["models"]}, r"shown is \['models'\]; expected some of lm, vectors, both"),
+    ({"shown": ["models"]}, r"shown is \['models'\]; expected a list of some of 'lm', 'vectors', 'both'"),
 ]
 FIGURE = Figure(Timeline, agrees, bad=BAD, change={"selected": "lda"},
                 rich={"existing": {"counting-text": "09-counting-text.ipynb", "shannon": "09-counting-text.ipynb#a"}, "selected": "jelinek"},

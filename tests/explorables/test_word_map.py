@@ -107,7 +107,7 @@ BAD = [
     ({"view": "pca"}, "view is 'pca'; expected one of 'neighbours', 'analogy', 'senses'"),
     ({"sense": "king"}, "sense is 'king'; expected one of 'nail'"),
     ({"trail": []}, "trail has 0 words; expected 1 to 12"),
-    ({"trail": ["glove"]}, "trail has 'glove'; expected words of the 391 on the map"),
+    ({"trail": ["glove"]}, "trail contains 'glove'; expected words on the map, the 391"),
     ({"question": ["king", "queen"]}, "expected three different words"),
 ]
 FIGURE = Figure(WordMap, agrees, bad=BAD, change={"sense": "light"},

@@ -25,7 +25,7 @@ def test_stored_file_current(name):
 
 
 @pytest.mark.parametrize("wrong, told", [("nda", "nade"), ("GPT-2", "gpt"), ("encoder-decoder", "encoder_decoder"),
-                                         ("block", "transformer_block"), ("xyz", "drawings of attentive_lm, bert")])
+                                         ("block", "transformer_block"), ("xyz", "one of attentive_lm, bert")])
 def test_drawing_unknown_name(wrong, told):
     with pytest.raises(ValueError, match=f"name is {wrong!r}; .*{told}"):
         drawing(wrong)

@@ -112,7 +112,7 @@ def test_fit_bad_models(data):
         def loss(self, batch):
             return batch.sum()
 
-    with pytest.raises(ValueError, match="NoParameters has no parameters; expected at least one"):
+    with pytest.raises(ValueError, match="NoParameters, which has no parameters that require a gradient"):
         fit(NoParameters(), data, epochs=1)
     with pytest.raises(ValueError, match=r"log_prob of NotSummed gave shape \(23, 6\); expected \(23,\)"):
         fit(NotSummed(), data, epochs=1)

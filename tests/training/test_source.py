@@ -129,7 +129,7 @@ class Liar(Endless):
     (loader(), {"lengths": torch.ones(47)}, ValueError, "lengths was given, but train is a DataLoader"),
     (loader(), {"checkpoint_every": 5}, ValueError, "checkpoint_every was given, but train is a DataLoader"),
     (DataLoader(Endless(DATA), 10), {}, ValueError, "does not know its length"),
-    (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 7, its length"),
+    (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 7, the length"),
     (DataLoader(TensorDataset(DATA[:0]), 10), {}, ValueError, "a DataLoader without batches"),
     (DataLoader([{"x": row} for row in DATA], 10), {}, TypeError, "train gives batches of type dict; expected tensors"),
 ])

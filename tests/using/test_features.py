@@ -66,12 +66,13 @@ def test_untrained_twin():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: pooled(torch.zeros(1, 2, 3), how="max"), "how is 'max'; expected one of mean, first, last"),
-    (lambda: pooled(torch.zeros(1, 2, 3), torch.tensor([[False, False]])), "with a real token in every row"),
+    (lambda: pooled(torch.zeros(1, 2, 3), torch.tensor([[False, False]])), "expected a real token in every row"),
     (lambda: feature_extraction(small(), TOKENIZER, "low"), "texts is the text 'low'; expected a list of texts"),
     (lambda: feature_extraction(small(), TOKENIZER, ["low " * 12]), "expected (B, T) with T from 1 to 12, the window"),
     (lambda: LinearProbe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long)),
-     "vectors has shape (3, 2) and labels (2,); expected (N, D) and (N,)"),
-    (lambda: LinearProbe(torch.zeros(3, 2), torch.zeros(3, dtype=torch.long)), "labels goes from 0 to 0; expected classes from 0 on, at least two"),
+     "vectors has shape (3, 2) and labels or kinds (2,); expected (N, D)"),
+    (lambda: LinearProbe(torch.zeros(3, 2), torch.zeros(3, dtype=torch.long)),
+     "labels goes from 0 to 0; expected at least two classes"),
     (lambda: LinearProbe(torch.zeros(2, 2), torch.tensor([0, 1]), C=0), "C is 0 and steps is 200; expected C above 0"),
     (lambda: control_labels(torch.tensor([1]), 1), "classes is 1; expected at least 2"),
 ])

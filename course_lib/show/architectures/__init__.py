@@ -19,5 +19,5 @@ def sources() -> list[str]:
 
 
 def make(name: str) -> str:
-    """Generate the SVG of a drawing."""
+    """The SVG source of the drawing `name`, one of `sources()`."""
     return import_module(f"{__name__}.{name}").draw().svg()

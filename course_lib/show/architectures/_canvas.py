@@ -27,7 +27,7 @@ CORNER = 9                                                           # the radiu
 
 
 class Node(NamedTuple):
-    """A shape, by center and size; lines begin and end at its sides."""
+    """A shape with center (x, y), width w and height h, in the units of `Canvas`; lines begin and end at its sides."""
 
     x: Number
     y: Number
@@ -35,22 +35,28 @@ class Node(NamedTuple):
     h: Number
 
     def top(self, dx: Number = 0) -> Point:
+        """The midpoint of the upper side, moved dx to the right."""
         return self.x + dx, self.y - self.h / 2
 
     def bottom(self, dx: Number = 0) -> Point:
+        """The midpoint of the lower side, moved dx to the right."""
         return self.x + dx, self.y + self.h / 2
 
     def left(self, dy: Number = 0) -> Point:
+        """The midpoint of the left side, moved dy downwards."""
         return self.x - self.w / 2, self.y + dy
 
     def right(self, dy: Number = 0) -> Point:
+        """The midpoint of the right side, moved dy downwards."""
         return self.x + self.w / 2, self.y + dy
 
 
 class Canvas:
-    """A drawing. x increases to the right, y downwards; shapes are placed by their centres, lines lie under shapes.
+    """A drawing of shapes over lines. x increases to the right and y downwards, from the upper left corner.
 
-    width, height  in units; the smallest text has size 12
+    The methods that add a shape take its center (x, y), width w, height h and label, and return its `Node`.
+
+    width, height  size of the drawing, in units of 4/3 pixels; the smallest text has size 12
     title          title of the drawing
     description    alternative text
     """
@@ -65,11 +71,14 @@ class Canvas:
 
     def text(self, x: Number, y: Number, label: str, size: Number = 13, role: str = "ink",
              anchor: str = "middle") -> None:
-        """Add a label whose middle (or start, or end) is at (x, y); newlines separate lines, and math is within $...$."""
+        """Add a label with its middle, start or end, as `anchor` says, at (x, y). Math is within $...$.
+
+        role  key of COLOURS
+        """
         self._shapes.append(self._text(x, y, label, size, role, anchor))
 
     def note(self, x: Number, y: Number, label: str, anchor: str = "middle") -> None:
-        """Add a remark, such as the shape of a tensor."""
+        """Add a remark in small gray type at (x, y), such as the shape of a tensor."""
         self.text(x, y, label, 12, "soft", anchor)
 
     def _text(self, x: Number, y: Number, label: str, size: Number, role: str = "ink", anchor: str = "middle",
@@ -85,29 +94,30 @@ class Canvas:
     # --- shapes ------------------------------------------------------------------------------------------------------
 
     def tensor(self, x: Number, y: Number, w: Number, h: Number, label: str, size: Number = 13) -> Node:
+        """Add a tensor, a blue box of size w x h with center (x, y)."""
         return self._node("tensor", self._box(x, y, w, h, 2, "data-tint", "data"), Node(x, y, w, h), label, size)
 
     def layer(self, x: Number, y: Number, w: Number, h: Number, label: str, tied: bool = False,
               size: Number = 13) -> Node:
-        """Add a trained layer; a double line marks tied weights."""
+        """Add a trained layer, a rounded box of size w x h with center (x, y); a double line marks tied weights."""
         shape = self._box(x, y, w, h, 10, "learn-tint", "learn")
         if tied:
             shape += self._box(x, y, w - 7, h - 7, 8, None, "learn", 1)
         return self._node("layer", shape, Node(x, y, w, h), label, size)
 
     def operation(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """Add an operation without weights: a rounded box."""
+        """Add an operation without weights, a rounded box of size w x h with center (x, y)."""
         return self._node("operation", self._box(x, y, w, h, h / 2, "ink-tint", "ink"), Node(x, y, w, h), label, 13)
 
     def unit(self, x: Number, y: Number, label: str, r: Number = 16, learned: bool = False, size: Number = 13) -> Node:
-        """Add a single unit; it is orange if its layer is trained."""
+        """Add a unit, a circle of radius r with center (x, y); it is orange if its layer is trained (`learned`)."""
         role = "learn" if learned else "data"
         shape = self._shape("circle", f"{role}-tint", role, cx=x, cy=y, r=r)
         return self._node("unit", shape, Node(x, y, 2 * r, 2 * r), label, size)
 
     def weight(self, x: Number, y: Number, label: str, w: Number = 40, h: Number = 28, tied: bool = False,
                fill: str = "learn-tint", size: Number = 13) -> Node:
-        """Add a named parameter, a hexagon; a double line marks tied weights."""
+        """Add a named parameter, a hexagon of size w x h with center (x, y); a double line marks tied weights."""
         shape = ""
         for inset in (0, 3) if tied else (0,):
             a, b, c = w / 2 - inset, w / 2 - 8 - inset * 0.4, h / 2 - inset
@@ -116,14 +126,14 @@ class Canvas:
         return self._node("weight", shape, Node(x, y, w, h), label, size)
 
     def plus(self, x: Number, y: Number, r: Number = 10) -> Node:
-        """Add a sum, a circle with a plus sign."""
+        """Add a sum, a circle of radius r with center (x, y) and a plus sign."""
         cross = f"M{x - r + 4:g} {y:g}H{x + r - 4:g}M{x:g} {y - r + 4:g}V{y + r - 4:g}"
         shape = self._shape("circle", "paper", "ink", 1.8, cx=x, cy=y, r=r)
         shape += self._shape("path", None, "ink", 1.8, d=cross)
         return self._node("plus", shape, Node(x, y, 2 * r, 2 * r))
 
     def draw(self, x: Number, y: Number, r: Number = 11) -> Node:
-        """Add a sample from a distribution: a diamond with the ~ of x ~ p."""
+        """Add a sample from a distribution: a diamond of half width r with center (x, y) and the ~ of x ~ p."""
         shape = self._shape("polygon", "data-tint", "data",
                             points=f"{x - r:g},{y:g} {x:g},{y - r:g} {x + r:g},{y:g} {x:g},{y + r:g}")
         shape += self._shape("path", None, "ink", d=f"M{x - 5:g} {y + 1:g}q2.5 -4.5 5 -1t5 -1")
@@ -136,14 +146,17 @@ class Canvas:
         self._shapes.append(f'<g class="cd-disc">{disc}{label}</g>')
 
     def elsewhere(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """Mark the position of a part in another variant by a dashed outline."""
+        """Add a dashed outline of size w x h where a part is in another variant of the model, with center (x, y)."""
         shape = self._box(x, y, w, h, 10, None, "soft", 1.2, "6 4")
         label = self._text(x, y, label, 12, "soft")
         self._shapes.append(f'<g class="cd-node cd-elsewhere">{shape}{label}</g>')
         return Node(x, y, w, h)
 
     def mask(self, x: Number, y: Number, may: Sequence[Sequence[bool | int]], cell: Number = 12) -> Node:
-        """Add an attention mask: rows are queries, columns are keys; unmasked cells are filled."""
+        """Add an attention mask with center (x, y) and square cells of side `cell`.
+
+        may  may[i][j] is True, and the cell filled, if query i (row) may attend to key j (column)
+        """
         rows, columns = len(may), len(may[0])
         left, top = x - columns * cell / 2, y - rows * cell / 2
         shape = self._shape("rect", "paper", "soft", 1, x=left, y=top, width=columns * cell, height=rows * cell)
@@ -157,15 +170,20 @@ class Canvas:
     # --- what lies around shapes -------------------------------------------------------------------------------------
 
     def frame(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """Add a frame around a repeated part."""
+        """Draw a dashed frame of size w x h with center (x, y) around a repeated part."""
         self._grounds.append(self._box(x, y, w, h, 12, None, "soft", 1.2, "6 4", "cd-frame"))
 
     def band(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """Add a band that connects tied weights."""
+        """Draw a band of size w x h with center (x, y) behind shapes with tied weights."""
         self._grounds.append(self._box(x, y, w, h, 8, "learn-tint", None, 0, "", "cd-band"))
 
     def line(self, *points: Point, kind: str = "flow", head: bool = True, cut: Number | None = None) -> None:
-        """Add a line through points, with rounded corners; cut=0.5 marks a masked path by × at its middle."""
+        """Draw a line through points, with rounded corners.
+
+        kind  key of LINES
+        head  whether the line ends in an arrowhead
+        cut   position of the × of a masked path on the last segment, 0 at its start and 1 at its end; None: no ×
+        """
         role, width, dashes = LINES[kind]
         (px, py), (qx, qy) = points[-2:]
         length, size = hypot(qx - px, qy - py), 5 + width
@@ -200,7 +218,7 @@ class Canvas:
 
     def _shape(self, tag: str, fill: str | None, stroke: str | None, thick: Number = 1.5, dashes: str = "",
                name: str = "", **geometry: Number | str) -> str:
-        """Add an SVG element with the light theme's colors as attributes and CSS classes for the dark theme's."""
+        """An SVG element with light colors as attributes and CSS classes for dark ones; colors are keys of COLOURS."""
         classes = [name] * bool(name) + [f"cd-f-{fill}"] * bool(fill) + [f"cd-s-{stroke}"] * bool(stroke)
         at: dict[str, Number | str] = {"class": " ".join(classes), **geometry}
         at["fill"] = COLOURS[fill][0] if fill else "none"
@@ -228,7 +246,7 @@ class Canvas:
 
 
 def _towards(corner: Point, other: Point) -> Point:
-    """The point where the rounding of a corner begins, towards another point."""
+    """The point on the segment from `corner` to `other` where the rounding of the corner begins."""
     (x, y), (u, v) = corner, other
     length = hypot(u - x, v - y)
     share = min(CORNER, length / 2) / length

@@ -18,16 +18,18 @@ PIECE = re.compile("[^\\W\\d_][\u0302\u0303]?|[^A-Za-zα-ωΑ-Ω]+")    # a lett
 
 
 class Run(NamedTuple):
+    """Consecutive characters of a label with the same font, size and height."""
+
     text: str
-    face: str                                                        # "text", "upright" or "italic", the last two maths
-    level: int                                                       # 1 below the line, -1 above it, 0 on it
+    face: str                                                        # "text", or for math "upright" or "italic"
+    level: int                                                       # 1 subscript, -1 superscript, 0 on the line
     size: float
-    back: float                                                      # offset to the left of the last run's end
+    back: float                                                      # distance to the left of the end of the last run
 
 
 def runs(label: str, size: float | int) -> list[Run]:
-    r"""Split a label into runs. Within $...$ variables are italic, _ and ^ take one character or {...}, and the commands
-    are \hat x, \tilde x and \rm{word}.
+    r"""Split a label of font size `size` into runs. Within $...$ variables are italic, _ and ^ take one character or
+    {...}, and the commands are \hat x, \tilde x and \rm{word}.
 
     A superscript directly after a subscript is placed above it. Two spaces are one wide space.
     """
@@ -42,8 +44,8 @@ def runs(label: str, size: float | int) -> list[Run]:
         width = 0.0
         tokens = list(TOKEN.finditer(part))
         if "".join(token[0] for token in tokens) != part or any("{" in (token["many"] or "") for token in tokens):
-            raise ValueError(f"label has ${part}$, which is not supported; expected scripts that do not nest, and of "
-                             r"the commands \hat, \tilde and \rm{...}")
+            raise ValueError(f"label contains ${part}$, which is not supported; expected scripts that do not nest, and "
+                             r"no commands other than \hat, \tilde and \rm{...}")
         for token in tokens:
             level = {"_": 1, "^": -1}.get(token["script"] or "", 0)
             scale = size * (SCRIPT if level else 1.06)               # serif fonts look smaller
@@ -58,15 +60,12 @@ def runs(label: str, size: float | int) -> list[Run]:
 
 
 def measure(text: str, size: float | int) -> float:
-    """The approximate width of a text, for placing a superscript."""
+    """The approximate width of a text, in the unit of `size`, for placing a superscript."""
     return size * sum(0 if c in "\u0302\u0303" else 0.36 if c in NARROW else 0.58 for c in text)
 
 
 def svg(label: str, size: float | int) -> tuple[str, str]:
-    """Attributes and content of the text element of a label; x and y are the start of its baseline.
-
-    The attributes contain the font and size of the first run.
-    """
+    """(attributes, content) of the SVG text element of a label; the attributes are font and size of its first run."""
     parts = runs(label, size)
     base = parts[0]._replace(level=0)
     level, out = 0, ""
@@ -81,7 +80,7 @@ def svg(label: str, size: float | int) -> tuple[str, str]:
 
 
 def _face(face: str, around: str) -> list[str]:
-    """The attributes that change one font to another."""
+    """The attributes that change the font from `around` to `face`, as in `Run`."""
     families, styles = {"text": SANS}, {"italic": "italic"}
     family, style = families.get(face, MATHS), styles.get(face, "normal")
     changed = [f'font-family="{family}"'] if family != families.get(around, MATHS) else []

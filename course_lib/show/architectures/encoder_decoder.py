@@ -65,7 +65,10 @@ def draw() -> Canvas:
 
 
 def _layer(c: Canvas, x: int, y: int, label: str, side: int, above: Node, height: int = 44) -> tuple[Node, Node]:
-    """Draw a layer, its residual connection and the sum; return the nodes of layer and sum."""
+    """Draw a layer at (x, y), its residual connection on the right (side 1) or left (-1), and the sum.
+
+    above  the node that is the input. Returns the nodes of layer and sum
+    """
     layer, total = c.layer(x, y, WIDTH, height, label), c.plus(x, y + height // 2 + 18, 9)
     fork, lane = y - height // 2 - 16, x + side * (WIDTH // 2 + 10)
     c.line(above.bottom(), layer.top())

@@ -16,10 +16,10 @@ RIM = 18                                                             # radius of
 class Connection(NamedTuple):
     """A connection between a unit and a unit of the layer above."""
 
-    layer: int
-    source: int
-    target: int
-    is_open: bool                                                    # equation (6.4)
+    layer: int                                                       # index of the lower layer, 0 for the inputs
+    source: int                                                      # index of the unit in the lower layer
+    target: int                                                      # index of the unit in the upper layer
+    is_open: bool                                                    # not masked, by equation (6.4)
     leads: bool                                                      # on an open path from an input to OUTPUT
 
 
@@ -82,14 +82,14 @@ def draw() -> Canvas:
 
 
 def _ends(source: tuple, target: tuple) -> tuple:
-    """The ends of a line between the rims of two circles."""
+    """The ends of a line between the rims of two circles with the centers `source` and `target`."""
     (x, y), (u, v) = source, target
     share = RIM / hypot(u - x, v - y)
     return (x + (u - x) * share, y + (v - y) * share), (u - (u - x) * share, v - (v - y) * share)
 
 
 def _crosses(lines: list) -> dict:
-    """The position of × on each masked connection, as far as possible from other lines."""
+    """{masked connection: position of × on its line, from 0 to 1}, as far as possible from other lines."""
     found, taken = {}, []
     for line, (start, end) in lines:
         if line.is_open:
@@ -109,7 +109,7 @@ def _crosses(lines: list) -> dict:
 
 
 def _distance(point: tuple, start: tuple, end: tuple) -> float:
-    """The distance from a point to a line segment."""
+    """The distance from a point to the line segment from `start` to `end`."""
     (x, y), (u, v), (s, t) = point, start, end
     along = ((x - u) * (s - u) + (y - v) * (t - v)) / ((s - u) ** 2 + (t - v) ** 2)
     along = min(1, max(0, along))
