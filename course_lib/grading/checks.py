@@ -1,7 +1,6 @@
 """The kinds of checks. Each draws its inputs from a generator and compares data with data."""
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.facts import describe_difference, describe_gap
+from course_lib.grading.facts import describe_difference
 from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, first_difference, is_number, same
-from course_lib.grading.tensor_facts import describe_count
+from course_lib.grading.tensor_facts import describe_count, describe_first_difference
 
 Call = Callable[..., Outcome]        # call(args, wrt=(), weight=None)
 
@@ -219,9 +218,7 @@ def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault 
         if not isinstance(got, Tensor):
             return wrong(f"{where} returns {describe(got)}; it should return {wanted}.")
         if got.shape != expected.shape:
-            whole = got.ndim == expected.ndim == 1 and number_kind(got) == number_kind(expected) == "integers"
-            return wrong(f"{where} returns a tensor of shape {tuple(got.shape)}; it should have shape "
-                         f"{tuple(expected.shape)}." + (describe_gap(got.tolist(), expected.tolist()) if whole else ""))
+            return wrong(f"{where} returns a tensor of shape {tuple(got.shape)}; it should have shape {tuple(expected.shape)}.")
         if number_kind(got) != number_kind(expected):
             return wrong(f"{where} returns {describe(got)}; its entries should be {number_kind(expected)}.")
         return None
@@ -247,20 +244,9 @@ def describe_gradient_error(got: Tensor | None, expected: Tensor, rtol: float, a
     if missing.any():
         return f"It is 0 at {int(missing.sum())} of {got.numel()} entries where it should not be: a part of the computation does " \
                "not reach it."
-    return say_of_gradient(describe_difference(got, expected, rtol, atol))
-
-
-def say_of_gradient(sentence: str) -> str:
-    """A sentence about values as one about a gradient, whose values are right.
-
-    >>> say_of_gradient("Your values are wrong only on the diagonal: 3 of 9."), say_of_gradient("All your values are 0.")
-    ('Your gradient is wrong only on the diagonal: 3 of 9.', 'All its entries are 0.')
-    """
-    sentence = re.sub(r"of your (\d+) values", r"of its \1 entries", sentence)
-    for before, after in (("Your values are wrong only", "Your gradient is wrong only"), ("Your values", "Its entries"),
-                          ("your values", "its entries"), ("Your value", "It"), ("Your result", "It"), ("Your axes", "Its axes")):
-        sentence = sentence.replace(before, after)
-    return sentence
+    if same(got, -expected, rtol, atol):
+        return "It has the wrong sign."
+    return describe_first_difference(torch.isclose(got, expected, rtol=rtol, atol=atol))
 
 
 def number_kind(tensor: Tensor) -> str:

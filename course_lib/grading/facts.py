@@ -1,7 +1,6 @@
 """A general fact about a wrong value that no misconception explains: what was observed, never an expected value."""
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +9,6 @@ from torch import Tensor
 
 from course_lib.grading.protocol.calls import first_difference, is_number
 from course_lib.grading.tensor_facts import describe_tensors
-
-UNEXPLAINED = re.compile(                            # the sentences that say where a value is wrong, or to which side, and no more
-    r"(Your (value|result) is (too (large|small)|not the right one)"
-    r"|\d+ of \d+ entries are wrong; the first is at index .*"
-    r"|(All your|\d+ of your \d+) values are too (large|small), each by another amount)\.$|that is the same along axis"
-    r"|wrong only|should be\.$")
 
 
 def describe_difference(got: Any, expected: Any, rtol: float, atol: float) -> str:
@@ -50,9 +43,8 @@ def count_of(count: int, name: str) -> str:
     return f"{count} {name if count == 1 else plural}"
 
 
-def describe_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, findings: bool = True) -> str:
-    """The difference of two lists, as a sentence: their order, what is missing from one, the first that is wrong.
-    `findings`: whether a sorted list of numbers may be what was to be found, and no sequence."""
+def describe_lists(got: Sequence, expected: Sequence, rtol: float, atol: float) -> str:
+    """The difference of two lists, as a sentence: their order, what is missing from one, the first that is wrong."""
     entries, right = to_hashable(got), to_hashable(expected)
     if isinstance(expected, tuple) or entries is None or right is None:         # the parts of a tuple mean different things
         return describe_parts(got, expected, rtol, atol)
@@ -60,39 +52,23 @@ def describe_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, 
         return f"Your list is empty; it should hold {count_of(len(right), 'entry')}."
     if not right:
         return f"Your list holds {count_of(len(entries), 'entry')}; it should be empty."
-    if findings and is_sorted_set(right) and not any(isinstance(part, list) for part in expected):
-        return describe_findings(entries, right)
     if entries == right[::-1]:
         return "Your list is in reversed order."
-    if len(entries) != len(right):
-        begins = entries == right[:len(entries)] or right == entries[:len(right)]
-        return (f"Your list has {count_of(len(entries), 'entry')} where it should have {len(right)}"
-                + ("; what both have is right." if begins else "." + describe_gap(entries, right)))
-    if entries[1:] == right[:-1] or entries[:-1] == right[1:]:
-        return "Your list is shifted by one place."
     if sorted(map(repr, entries)) == sorted(map(repr, right)):
         return "Your list holds the right things in another order."
+    if set(entries) == set(right) and len(set(right)) == len(right):
+        return "Your list holds something more than once. List each once."
+    if len(entries) != len(right):
+        begins = entries == right[:len(entries)] or right == entries[:len(right)]
+        missing = len(set(right) - set(entries))
+        return (f"Your list has {count_of(len(entries), 'entry')} where it should have {len(right)}"
+                + ("; what both have is right." if begins else f"; {missing} of these {'is' if missing == 1 else 'are'} not in it." if missing else "."))
+    if entries[1:] == right[:-1] or entries[:-1] == right[1:]:
+        return "Your list is shifted by one place."
     if all(is_number(part) for part in entries + right) and any(isinstance(part, float) for part in right):
         return describe_tensors(torch.tensor(entries), torch.tensor(right), rtol, atol)
-    first = next(i for i, (a, b) in enumerate(zip(entries, right, strict=True)) if a != b)
-    wrong = sum(a != b for a, b in zip(entries, right, strict=True))
-    nested = isinstance(entries[first], tuple) and isinstance(right[first], tuple) and isinstance(expected[first], list)
-    inner = describe_lists(entries[first], list(right[first]), rtol, atol) if nested else ""
-    return f"{wrong} of the {len(right)} entries of your list {'is' if wrong == 1 else 'are'} wrong; the first is at index " \
-           f"{first}{': ' + inner.replace('Your list', 'it') if inner else '.'}"
-
-
-def describe_gap(entries: Sequence, right: Sequence) -> str:
-    """Which entries are too many, or missing, if they are in one place and the rest is right: a sentence after a space, or nothing."""
-    long, short = (entries, right) if len(entries) > len(right) else (right, entries)
-    more = len(long) - len(short)
-    at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
-    if not short or long[at + more:] != short[at:]:
-        return ""
-    if long is entries:
-        where = f"index {at}" if more == 1 else f"the indices {at} to {at + more - 1}"
-        return f" Without what stands at {where} it would be right."
-    return f" With {more} more at index {at} it would be right." if at < len(short) else f" With {more} more at the end it would be right."
+    wrong = [i for i, (a, b) in enumerate(zip(entries, right, strict=True)) if a != b]
+    return f"{len(wrong)} of the {len(right)} entries of your list {'is' if len(wrong) == 1 else 'are'} wrong; the first is at index {wrong[0]}."
 
 
 def to_hashable(values: Sequence) -> list | None:
@@ -112,34 +88,6 @@ def to_hashable(values: Sequence) -> list | None:
     return entries
 
 
-def is_sorted_set(parts: list) -> bool:
-    """Whether a list looks like sorted findings: whole numbers or pairs of them, each once, in order."""
-    numbers = all(type(part) is int for part in parts) or all(
-        isinstance(part, tuple) and all(type(number) is int for number in part) for part in parts)
-    return numbers and len(set(parts)) == len(parts) and parts == sorted(parts)
-
-
-def describe_findings(entries: list, right: list) -> str:
-    """Of two lists of numbers or pairs that were to be found, the right one sorted."""
-    if sorted(map(repr, entries)) == sorted(map(repr, right)):
-        return "Your list holds the right things in another order: sort it."
-    if set(entries) == set(right):
-        return "Your list holds something more than once. List each once."
-    try:
-        moved = {sign: {tuple(number + sign for number in part) if isinstance(part, tuple) else part + sign for part in entries}
-                 for sign in (1, -1)}
-        if len(right) > 1 and set(right) in moved.values():
-            return "Every number in your list is off by one: positions count from 0."
-        if isinstance(right[0], tuple) and {part[::-1] for part in entries} == set(right):
-            return "Your pairs are the wrong way round."
-    except TypeError:                                    # numbers where pairs should be, or words
-        return f"Your list should hold {'pairs' if isinstance(right[0], tuple) else 'whole numbers'}."
-    missed, extra = len(set(right) - set(entries)), len(set(entries) - set(right))
-    parts = [f"misses {missed} of the {len(right)} that it should hold"] * bool(missed)
-    parts += [f"holds {extra} that {'does' if extra == 1 else 'do'} not belong there"] * bool(extra)
-    return f"Your list {' and '.join(parts)}."
-
-
 def describe_parts(got: Sequence, expected: Sequence, rtol: float, atol: float) -> str:
     """The first part that is wrong, and how. Parts are counted from 0."""
     if len(got) != len(expected):
@@ -148,7 +96,7 @@ def describe_parts(got: Sequence, expected: Sequence, rtol: float, atol: float) 
     if first is None:
         return "Your result is not the right one."
     if all(isinstance(values[first], list | tuple) for values in (got, expected)):
-        inner = describe_lists(got[first], expected[first], rtol, atol, findings=isinstance(expected, list))
+        inner = describe_lists(got[first], expected[first], rtol, atol)
     else:
         inner = describe_difference(got[first], expected[first], rtol, atol)
     before = {0: "", 1: "result[0] is right; "}.get(first, f"result[0] to result[{first - 1}] are right; ")

@@ -2,11 +2,9 @@
 process, where the course's library exists; what it uses of that is noticed, since for marks it may not."""
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import difflib
-import dis
 import inspect
 import json
 import re
@@ -15,20 +13,17 @@ import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.resources import files
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from course_lib.exercises import get
 from course_lib.grading import progress_file
 from course_lib.grading.counterexample import draw_example
-from course_lib.grading.exercise import Exercise, Hint
+from course_lib.grading.exercise import Exercise
 from course_lib.grading.progress_file import WIDTH, one_line
 from course_lib.grading.protocol.allowlist import is_allowed
-from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise, describe
+from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise
 from course_lib.grading.protocol.models import ModelServer
 from course_lib.grading.verdict import Report, grade
 
@@ -41,10 +36,6 @@ SYMPTOMS = {                    # the state of a report, and the words of a symp
     "wrong_gradient": r"\bgradient\b",
 }
 NOT_FINITE = r"\bNaN\b|\binf(inite|inity)?\b|\bnot finite\b"          # in a message, and in a symptom
-QUESTION = re.compile(r"(to )?(what|where|which|how)\b", re.I)                # begins a symptom that is a question
-ARTICLE = re.compile(r"(the|an?|from)\b", re.I)                               # begins a noun or a clause; a clause has a verb
-VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays|stops)\b")
-PRINTED = 20                    # lines that a function may print during a check
 MOST = 1000                     # functions that are searched for uses of the library
 
 _given: dict[str, list[int]] = {}          # the hints of each exercise that were given
@@ -62,17 +53,14 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
         name, fn = answer, find_in_callers(answer, sys._getframe(2))
-    exercise, stale = get(name), describe_stale_cell(name)
+    exercise = get(name)
     if fn is None:
-        message = stale or f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(2))}"
+        message = f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(2))}"
         print(wrap(Report(name, "missing", 0, exercise.possible, message=message)))
         return
-    if stale:
-        print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
-    with quiet():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"course_lib\.")         # those about the learner's own lines are kept
         report = evaluate(name, fn, seed)
-    if report.state != "right" and (outside := describe_outside_values(fn)):
-        report = replace(report, message=f"{report.message} {outside}")
     _last[name] = report
     if report.state in ("right", "not_attempted"):
         print(wrap(report))
@@ -87,34 +75,6 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         print("next_exercise() says what is worth doing next.")
     elif record and record["tries"] >= progress_file.STUCK:
         print("next_exercise() suggests another exercise for now.")
-
-
-class FirstLines:
-    """A stream of which only the first lines are written."""
-
-    def __init__(self, stream):
-        self.stream, self.lines = stream, 0
-
-    def write(self, text: str) -> int:
-        for line in text.splitlines(keepends=True):
-            if self.lines < PRINTED:
-                self.stream.write(line)
-            self.lines += line.endswith("\n")
-        return len(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
-@contextlib.contextmanager
-def quiet():
-    """In the block, of what is printed the first lines are kept, and of warnings those that are about the learner's own lines."""
-    stream = FirstLines(sys.stdout)
-    with warnings.catch_warnings(), contextlib.redirect_stdout(stream):
-        warnings.filterwarnings("ignore", module=r"course_lib\.")
-        yield
-    if stream.lines > PRINTED:
-        print(f"(your function printed {stream.lines} lines; the first {PRINTED} are shown)")
 
 
 def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
@@ -156,34 +116,11 @@ def case(exercise_id: str, seed: int = 0) -> Case:
     return Case(dict(zip(record.names, record.args, strict=False)), record.expected)
 
 
-def describe_stale_cell(name: str) -> str:
-    """A sentence if the last cell of the session that defines `name` is not Python, so that it did not run; "" otherwise."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    cells = [] if shell is None else list(shell.user_ns.get("In", ()))
-    definition = re.compile(rf"^\s*(def|class)\s+{re.escape(name)}\b", re.M)
-    number = max((i for i, cell in enumerate(cells) if i and definition.search(cell)), default=0)
-    try:
-        ast.parse(cells[number] if number else "")
-    except SyntaxError as problem:
-        return f"Cell {number}, the last one that defines {name}, did not run: {type(problem).__name__} in line {problem.lineno}."
-    return ""
-
-
 def name_near(name: str, frame) -> str:
     """A sentence on a function of the learner's whose name is nearly `name`; "" if there is none."""
     own = [key for key, value in frame.f_globals.items() if getattr(value, "__module__", None) == frame.f_globals.get("__name__")]
     near = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
     return f" There is a function {near[0]}: rename it if it is meant." if near else ""
-
-
-def describe_outside_values(fn: Callable) -> str:
-    """A sentence on the numbers and tensors that a function, or a method of a class, takes from outside it; "" if there are none."""
-    functions = [one for one in vars(fn).values() if isinstance(one, FunctionType)] if isinstance(fn, type) else [inspect.unwrap(fn)]
-    values = {step.argval: function.__globals__.get(step.argval) for function in functions if isinstance(function, FunctionType)
-              for code in nested_code(function.__code__) for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    named = [f"{name} = {value}" if isinstance(value, int | float) else f"{name}, {describe(value)}"
-             for name, value in values.items() if isinstance(value, int | float | Tensor) and not hasattr(builtins, name)]
-    return f"Your code uses {' and '.join(named[:3])} from outside of it." if named else ""
 
 
 def wrap(report: Report) -> str:
@@ -214,8 +151,9 @@ def hint(exercise_id: str, number: int | None = None) -> None:
         given.append(number)
     if not 1 <= number <= count:
         raise ValueError(f"number is {number}; {exercise_id} has hints 1 to {count}")
-    for text in (hint_title(exercise.hints[number - 1], number, count), exercise.hints[number - 1].text):
-        print(textwrap.fill(text, WIDTH))
+    chosen = exercise.hints[number - 1]
+    print(textwrap.fill(f"Hint {number} of {count}, for this case: {chosen.symptom}", WIDTH))
+    print(textwrap.fill(chosen.text, WIDTH))
     if len(given) == count:
         print(textwrap.fill(f"That was the last hint. {after}", WIDTH))
 
@@ -227,16 +165,6 @@ def order_hints(exercise: Exercise, report: Report | None) -> list[int]:
         return numbers
     symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(report.state, "$^")
     return sorted(numbers, key=lambda number: number != next((i for i in numbers if re.search(symptom, exercise.hints[i - 1].symptom)), None))
-
-
-def hint_title(hint: Hint, number: int, count: int) -> str:
-    """The hint's title: a condition, since nobody has looked at the code. A question becomes one; a noun stands alone."""
-    symptom, head = hint.symptom.rstrip("."), f"Hint {number} of {count}."
-    if ARTICLE.match(symptom) and not VERB.search(symptom):
-        return f"{head} {symptom}:"
-    first, *rest = symptom.split(" ")
-    first = first.lower() if first.istitle() else first
-    return f"{head} If {'you do not know ' * bool(QUESTION.match(symptom))}{' '.join([first, *rest])}:"
 
 
 # Calls in this process, and the library that an answer may not use
@@ -253,7 +181,7 @@ def local_call(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:
             outcome = call(*args, **kwargs)
         return Outcome("forbidden", detail=names[0]) if names else outcome
 
-    return traced_call if find_library_use(fn) else call
+    return traced_call if may_use_library(fn) else call
 
 
 @contextlib.contextmanager
@@ -281,58 +209,30 @@ def trace_calls():
         builtins.__import__ = importer
 
 
-def find_library_use(fn: Callable) -> str | None:
-    """The dotted name of something of the library that `fn`, or a function of the same notebook that it reads, may use, or None. It may
-    not be reached, so a call has to confirm it."""
-    methods = vars(fn if isinstance(fn, type) else type(fn)).values()        # a class is its methods, and so is an object
-    todo, seen = [inspect.unwrap(fn), *methods], set()
+def may_use_library(fn: Callable) -> bool:
+    """Whether `fn`, or a function or class of the same notebook that it names, names something of the library. It may not be reached, so a
+    call has to confirm it."""
+    todo, seen = [inspect.unwrap(fn)], set()
+    home = getattr(todo[0], "__module__", "")
     while todo and len(seen) < MOST:
-        function = todo.pop()
-        if not isinstance(function, FunctionType) or id(function) in seen:
+        value = todo.pop()
+        kind = value if isinstance(value, FunctionType | type) else type(value)          # an object is its class
+        module = value.__name__ if isinstance(value, ModuleType) else kind.__module__ or ""
+        if module == "course_lib" or is_denied(module):
+            return True
+        if id(kind) in seen or module != home:
             continue
-        seen.add(id(function))
-        for value in values_read(function):
-            kind = value if isinstance(value, FunctionType | type) else type(value)
-            if isinstance(value, ModuleType | str):
-                name = module = value if isinstance(value, str) else value.__name__
-            else:
-                module = kind.__module__ or ""
-                name = f"{module}.{kind.__qualname__}"
-            if is_denied(module):
-                return name
-            if kind.__module__ == function.__module__:
-                todo += [kind] if isinstance(kind, FunctionType) else vars(kind).values()
-    return None
-
-
-def values_read(function: FunctionType) -> Iterator[Any]:
-    """The values of the names that a function's code reads or imports, and of the attributes that it takes of modules; of a module
-    that is not imported yet, its name."""
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):            # nothing in it yet
-            yield cell.cell_contents
-    for code in nested_code(function.__code__):
-        value = package = None
-        for step in dis.get_instructions(code):
-            if step.opname == "IMPORT_NAME":
-                package = sys.modules.get(step.argval, step.argval)
-                yield package
-            elif step.opname == "IMPORT_FROM":
-                yield get_attribute(package, step.argval)
-            elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                value = function.__globals__.get(step.argval)
-                yield value
-            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, ModuleType):
-                value = get_attribute(value, step.argval)
-                yield value
-            elif step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "NOP"):
-                value = None
-
-
-def get_attribute(module: ModuleType | str | None, name: str) -> Any:
-    """The attribute of a module; None if it has none."""
-    with contextlib.suppress(Exception):                 # what is imported only now may fail in any way
-        return getattr(module, name, None)
+        seen.add(id(kind))
+        if isinstance(kind, type):
+            todo += vars(kind).values()
+            continue
+        names = [name for code in nested_code(kind.__code__) for name in code.co_names]
+        if any(map(is_denied, names)):                   # of an import in the function
+            return True
+        todo += [kind.__globals__[name] for name in names if name in kind.__globals__]
+        with contextlib.suppress(ValueError):            # of a cell with nothing in it yet
+            todo += [cell.cell_contents for cell in kind.__closure__ or ()]
+    return False
 
 
 def nested_code(code: CodeType) -> Iterator[CodeType]:

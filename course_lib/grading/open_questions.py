@@ -23,7 +23,6 @@ from course_lib.tokenizers.characters import CharTokenizer
 
 WINDOW = 64                     # characters that are scored, after as many that are given
 SUMS = 1e-3                     # how far the probabilities of one character may sum from 1
-TRIES = 20                      # the best of one name, that are stored
 
 
 @dataclass(frozen=True)
@@ -70,17 +69,16 @@ def score(question: str, fit: Callable[[Tensor], Any], name: str = "mine") -> Ta
 
 
 def add_try(question: str, name: str, reached: float, seconds: float) -> None:
-    """Store this try; of many of one name, the best."""
-    tries = [*stored_tries(question), [name, round(reached, 4), round(seconds, 1)]]
-    best = sorted((row for row in tries if row[0] == name), key=lambda row: row[1])[:TRIES]
-    progress_file.save("scores", question, [row for row in tries if row[0] != name or row in best])
+    """Store this try, if it is the best of its name."""
+    tries = {row[0]: row for row in sorted(stored_tries(question), key=lambda row: row[1], reverse=True)}
+    if name not in tries or reached < tries[name][1]:
+        tries[name] = [name, round(reached, 4), round(seconds, 1)]
+    progress_file.save("scores", question, list(tries.values()))
 
 
 def stored_tries(question: str) -> list[list]:
-    """The stored tries: name, score, seconds. Rows of another form are left out."""
-    rows = progress_file.read().get("scores", {}).get(question, []) if progress_file.enabled() else []
-    return [row for row in rows if isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)
-            and all(isinstance(value, int | float) for value in row[1:])]
+    """The stored tries: name, score, seconds."""
+    return progress_file.read().get("scores", {}).get(question, []) if progress_file.enabled() else []
 
 
 def score_table(question: str, more: list[tuple] | tuple = ()) -> Table:

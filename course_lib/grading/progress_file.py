@@ -8,9 +8,8 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cache, wraps
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -165,34 +164,17 @@ def status(exercise: Exercise, record: Record) -> str:
 @one_line
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
-    and what the last check said; or, for one chapter, all of its exercises. A notebook gets the latter as a table.
+    and what the last check said; or, for one chapter, all of its exercises.
 
     chapter: its slug, such as "gpt", or its number; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
     Raises ValueError for a chapter that there is not, and for a file that cannot be read.
     """
     records = all_records(folder)
     if chapter is not None:
-        chosen = of_chapter(chapter_slug(chapter))
-        display("\n".join([*(describe(exercise, records[exercise.id]) for exercise in chosen), LEGEND]), lambda: html_table(chosen, records))
+        print(*(describe(exercise, records[exercise.id]) for exercise in of_chapter(chapter_slug(chapter))), LEGEND, sep="\n")
         return
-    tried = [exercise for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
-    above, lines, place = overview(records), [describe(exercise, records[exercise.id]) for exercise in tried], ["", describe_place(folder)]
-    rows = escape("\n".join([*above, *place]))
-    text = "\n".join([*above, *[""] * bool(tried), *lines, *place])
-    display(text, lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
-
-
-def html_table(exercises: Iterable[Exercise], records: dict[str, Record]) -> str:
-    """The exercises as a table in HTML: points, tries, and the result of the last check."""
-    from course_lib.show.tables import table
-
-    rows = []
-    for exercise in exercises:
-        record = records[exercise.id]
-        kind = status(exercise, record)
-        rows.append([exercise.chapter, exercise.id, f"{SIGNS[kind]} {MEANING[kind]}", f"{record['best']} of {exercise.possible}",
-                     record["tries"] or None, STATES.get(record["state"], record["state"]) if record["tries"] else None])
-    return table(["chapter", "exercise", "", "points", "tries", "last check"], rows)._repr_html_()
+    tried = [describe(exercise, records[exercise.id]) for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
+    print(*overview(records), *[""] * bool(tried), *tried, "", describe_place(folder), sep="\n")
 
 
 def overview(records: dict[str, Record]) -> list[str]:

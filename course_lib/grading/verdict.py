@@ -12,7 +12,6 @@ from course_lib.grading import diagnosis
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
 from course_lib.grading.counterexample import PATIENCE, describe_arguments, find_counterexample, format_case
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
 from course_lib.grading.protocol.calls import Outcome, describe, plain
 
@@ -217,18 +216,13 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
         return replace(fault, message=exercise.misconceptions.get(fault.misconception or "", fault.message))
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
-    of_values = isinstance(check, Compare) and fault.state == "wrong_value"
-    part, names = "", diagnosis.find_misconceptions(exercise, check, records, call, seed)
-    if not names and of_values:
-        part, names = diagnosis.explain_part(exercise, check, records, call, seed)
-    text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
-    if not text and of_values:
+    names = diagnosis.find_misconceptions(exercise, check, records, call, seed)
+    text = " And: ".join(exercise.misconceptions[name] for name in names)
+    if not text and isinstance(check, Compare) and fault.state == "wrong_value":
         wrong = example or next(record for record in records if check.fault(record))
         fault = check.fault(wrong)
         text = diagnosis.describe_nondeterminism(call, check, wrong)
-        if not text and UNEXPLAINED.search(fault.message):
-            text = diagnosis.describe_ignored_argument(exercise, call, check, wrong, records)
-    return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
+    return Fault(text or fault.message, names[0] if len(names) == 1 else None, fault.state)
 
 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:

@@ -49,11 +49,6 @@ def rank(report: Report) -> tuple[int, bool, bool]:
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
-    """The paths from the first folder in which they differ; the names of the files if that is enough."""
-    parts = [PurePath(path.replace("\\", "/")).parts for path in paths]
-    if len({names[-1:] for names in parts}) == len(parts):
-        return [names[-1] if names else "" for names in parts]
-    common = 0
-    while all(len(names) > common + 1 for names in parts) and len({names[common] for names in parts}) == 1:
-        common += 1
-    return ["/".join(names[common:]) for names in parts]
+    """The names of the files; their paths where two have the same name."""
+    names = [PurePath(path.replace("\\", "/")).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)

@@ -11,39 +11,31 @@ from tqdm import tqdm
 
 from course_lib.grading.classroom import NOTICE, reports
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
-from course_lib.grading.classroom.collection import Submission, collect
+from course_lib.grading.classroom.collection import Collected, Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
 from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
-from course_lib.grading.classroom.marks import apply_marks, read_marks, update_records
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
 from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.sandbox.sandbox import ISOLATED
+from course_lib.grading.sandbox.sandbox import ISOLATED, Worker
 from course_lib.grading.submissions.archives import MOST
 
-TWICE = "Several entries of its archive have this name, and the last counts:"
 
-
-def grade_class(args, workers: list, roster: Roster) -> int:
+def grade_class(args, worker: Worker, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
     requested = select_chapters(args.chapter) if args.chapter else select_ids(args.exercises)
     if args.chapter:
         print(f"Graded as {list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
     collected = collect(args.paths, roster)
-    said = [f"Passed over, no notebook: {printable(path)}" for path in collected.skipped]
-    said += [f"By the beginning of its name, {item.student}'s: {printable(item.path)}" for item in collected.by_prefix]
-    said += [f"{TWICE} {printable(item.path)}" for item in collected.submissions if item.twice]
-    print(*said, sep="\n", end="\n" * bool(said), file=sys.stderr)
+    print_collected(collected)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
-    earlier = reports.check_options(args, roster, downloads)
-    before = {record["student"] for record in earlier or ()}
-    entries = read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
+    reports.check_options(args, roster, downloads)
     if args.require_isolation:
-        workers[0].wait_ready()                          # refuses here, before anything is graded
+        worker.wait_ready()                              # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
     if seed is None:                                     # a run that continues keeps the seed that it began with
@@ -53,13 +45,8 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
     graded = {item: record for item in items if (record := log.find(item, requested, args.require_isolation)) is not None}
-    todo: dict[str, list[Submission]] = {}
-    for item in items:
-        if item not in graded:
-            todo.setdefault(item.student, []).append(item)
-    failed = {item: f"{MOST} notebooks of this student are graded in one run" for own in todo.values() for item in own[MOST:]}
-    stopped, waiting = False, [item for item in items if item not in graded and item not in failed]
-    results = grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), workers)
+    waiting, failed = select_waiting([item for item in items if item not in graded])
+    stopped, results = False, grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), worker, args.jobs)
     with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
             for item, record in results:
@@ -73,25 +60,31 @@ def grade_class(args, workers: list, roster: Roster) -> int:
             stopped = True
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
-    missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
     files = [complete_record(item, graded.get(item) or failed[item], requested, seed) for item in items]
+    missing = [student for student in roster.students if student not in present][first - 1::count]
     absent = [absent_record(student, requested, seed) for student in missing]
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
     records = merge_by_student([*files, *absent])
-    if earlier is not None:
-        records = update_records(earlier, records)
-    marks = apply_marks(records, entries) if entries is not None else {}
-    reports.write(args, records, roster, marks, earlier, downloads)
-    print(terminal_table(records, marks))
+    reports.write(args, records, roster, downloads)
+    print(terminal_table(records))
     unread = [record for record in files if record.reason]
-    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], workers)
+    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], worker)
     if not args.require_isolation:
         print(NOTICE, file=sys.stderr)
     if stopped:
         raise KeyboardInterrupt
     return 1 if unread else 0
+
+
+def select_waiting(items: Sequence[Submission]) -> tuple[list[Submission], dict[Submission, str]]:
+    """The submissions to grade, and those beyond the most of one student, each with the reason why it is not graded."""
+    by_student: dict[str, list[Submission]] = {}
+    for item in items:
+        by_student.setdefault(item.student, []).append(item)
+    beyond = {item: f"{MOST} notebooks of this student are graded in one run" for own in by_student.values() for item in own[MOST:]}
+    return [item for item in items if item not in beyond], beyond
 
 
 def complete_record(item: Submission, record: Graded | str, exercises: Sequence[Exercise], seed: int) -> Graded:
@@ -100,8 +93,7 @@ def complete_record(item: Submission, record: Graded | str, exercises: Sequence[
         message = f"Not graded: {record}. The same command tries again."
         record = Graded(item.student, "", seed=seed, notes=[printable(message)],
                         reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
-    notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
-    return replace(record, file=printable(item.path), notes=notes)        # the log may know it by another path
+    return replace(record, file=printable(item.path))        # the log may know it by another path
 
 
 def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
@@ -111,7 +103,15 @@ def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Gra
                   reports=[empty_report(exercise, "not_submitted", message) for exercise in exercises])
 
 
-def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str], workers: Sequence) -> None:
+def print_collected(collected: Collected) -> None:
+    """Print the files that are passed over, and those whose student is known by the beginning of their name."""
+    for path in collected.skipped:
+        print(f"Passed over, no notebook: {printable(path)}", file=sys.stderr)
+    for item in collected.by_prefix:
+        print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
+
+
+def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str], worker: Worker) -> None:
     """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
     lines += [f"Not graded: {record.file}: {record.reports[0].message.removeprefix('Not graded: ')}" for record in unread]
@@ -121,6 +121,6 @@ def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: 
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")
     weak = sorted({level for record in records for level in record.isolation.split("; ")} - {*ISOLATED, ""})
     if weak:
-        why = next((f"; {worker.why}" for worker in workers if worker.why), "")
+        why = f"; {worker.why}" if worker.why else ""
         lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own code, not for marks.")
     print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)

@@ -1,29 +1,23 @@
-"""Notebooks inside zip and tar files, read where they are: nothing is unpacked to the disk.
+"""Notebooks inside zip files, read where they are: nothing is unpacked to the disk.
 
 A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`. Its author chose its names and sizes, so it is read in a process of its
 own, within bounds, and a name that leads out of it makes it unreadable.
 """
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
 import re
 import stat
-import struct
-import tarfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.grading.submissions import files
 from course_lib.grading.submissions.files import Unreadable, check_size, read_file, run_limited
 
-SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 ENTRIES = 20_000            # of an archive
-TOTAL = 2_000_000_000       # bytes of all that is in it
 INNER = 100_000_000         # bytes of an archive in an archive
 MOST = 100                  # notebooks of one student
 PARTS = 50                  # folders in one another, in an archive or on the disk
@@ -32,14 +26,8 @@ TOO_LONG = "a name that is too long"
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name is a zip or tar file."""
-    return name.lower().endswith(SUFFIXES)
-
-
-def without_suffix(name: str) -> str:
-    """The name of a file without its suffix: "hw" of "hw.tar.gz" and of "hw.ipynb"."""
-    long = max((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), key=len, default="")
-    return name[:-len(long)] if long else Path(name).stem
+    """Whether a file of this name is a zip file."""
+    return name.lower().endswith(".zip")
 
 
 def split_path(path: str | os.PathLike) -> tuple[str, tuple[str, ...]] | None:
@@ -93,85 +81,34 @@ def open_member(archive: str, inner: Sequence[str]) -> bytes | list[str]:
 
 
 def follow(file, inner: tuple[str, ...], outermost: bool = True) -> bytes | list[str]:
-    """As `open_member`, from an open archive. Of several entries of one name the last counts, as for programs that unpack."""
-    names, member, data = [], "", b""
-    for name, content in entries(file):
-        names.append(name)
-        parts = tuple(name.split("/"))
-        if inner[:len(parts)] != parts or parts != inner and not is_archive(name):
-            continue
-        if is_archive(name) and not outermost:
-            raise Unreadable("It is an archive in an archive in an archive. Hand in the notebook itself.")
-        member, data = name, content((INNER if is_archive(name) else files.BYTES) + 1)
-        if is_archive(name) and len(data) > INNER:
-            raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
-    if is_archive(member):
-        return follow(io.BytesIO(data), inner[len(member.split("/")):], outermost=False)
-    if inner and not member:
-        raise Unreadable("There is no notebook of this name in the archive. Hand in the notebook itself.")
-    return data if inner else names
-
-
-def entries(file) -> Iterator[tuple[str, Callable[[int], bytes]]]:
-    """The files of an archive: the name of each, and what reads so many bytes of it. Links are passed over."""
-    head = file.read(2)
-    file.seek(0)
-    count = total = 0
-    for name, size, content in (zip_entries(file) if head == b"PK" else tar_entries(gzip.open(file) if head == b"\x1f\x8b" else file)):
-        count, total = count + 1, total + size
-        if count > ENTRIES or total > TOTAL:
-            raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook itself.")
-        yield normalize_name(name), content
-
-
-def zip_entries(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
-    """The files of a zip file. Not more is read of one than the size that it states."""
+    """As `open_member`, from an open archive. Of several entries of one name the last counts, as for programs that unpack. Not more is read of
+    a file than the size that the archive states."""
     with zipfile.ZipFile(file) as archive:
-        for entry in archive.infolist():
-            if not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16):
-                yield decode_name(entry), entry.file_size, lambda limit, entry=entry: archive.open(entry).read(limit)
+        files_inside = [entry for entry in archive.infolist() if not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16)]
+        if len(files_inside) > ENTRIES:
+            raise Unreadable(f"The archive holds more than {ENTRIES} files. Hand in the notebook itself.")
+        entries = {normalize_name(decode_name(entry)): entry for entry in files_inside}
+        if not inner:
+            return list(entries)
+        for depth in range(1, len(inner) + 1):           # the file itself, or an archive on the way to it
+            entry, nested = entries.get("/".join(inner[:depth])), is_archive(inner[depth - 1])
+            if entry is None or depth < len(inner) and not nested:
+                continue
+            if nested and not outermost:
+                raise Unreadable("It is an archive in an archive in an archive. Hand in the notebook itself.")
+            data = archive.open(entry).read((INNER if nested else files.BYTES) + 1)
+            if nested and len(data) > INNER:
+                raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
+            return follow(io.BytesIO(data), inner[depth:], outermost=False) if nested else data
+    raise Unreadable("There is no notebook of this name in the archive. Hand in the notebook itself.")
 
 
 def decode_name(entry: zipfile.ZipInfo) -> str:
-    """The name of an entry, which many programs write in UTF-8 without the flag that says so, or beside it in a field of its own."""
-    if entry.flag_bits & 0x800:                          # it is UTF-8
-        return entry.filename
+    """The name of an entry, which many programs write in UTF-8 without the flag that says so."""
     try:
-        raw, extra = entry.filename.encode("cp437"), entry.extra
-    except UnicodeEncodeError:                           # a later Python has read the field
+        return entry.filename if entry.flag_bits & 0x800 else entry.filename.encode("cp437").decode()
+    except UnicodeError:
         return entry.filename
-    while len(extra) >= 4:
-        kind, size = struct.unpack("<HH", extra[:4])
-        if kind == 0x7075 and extra[4:9] == struct.pack("<BL", 1, zlib.crc32(raw)):
-            raw = extra[9:4 + size]
-        extra = extra[4 + size:]
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return entry.filename
-
-
-def tar_entries(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
-    """The files of a tar file, in one pass."""
-    with tarfile.open(fileobj=LimitedStream(file), mode="r|") as archive:
-        for entry in archive:
-            if entry.isfile():
-                yield entry.name, entry.size, lambda limit, entry=entry: archive.extractfile(entry).read(limit)
-
-
-class LimitedStream:
-    """A stream that stops after TOTAL bytes: a small file may be the compressed form of a very long one."""
-
-    def __init__(self, file):
-        self.file, self.left = file, TOTAL
-
-    def read(self, size: int = -1) -> bytes:
-        """As of any stream. Raises Unreadable past the end."""
-        data = self.file.read(size)
-        self.left -= len(data)
-        if self.left < 0:
-            raise Unreadable(f"The archive holds more than {TOTAL / 1e9:.0f} GB. Hand in the notebook itself.")
-        return data
 
 
 def normalize_name(name: str) -> str:

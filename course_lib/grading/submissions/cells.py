@@ -19,8 +19,10 @@ PROMPT = re.compile(r"\s*In \[\d+\]: ")
 # cell magics whose cell is not run, or not as Python, or not in the notebook's name space
 OPAQUE = {"!", "bash", "cmd", "file", "html", "HTML", "javascript", "js", "latex", "markdown", "perl", "pypy", "python", "python2",
           "python3", "ruby", "script", "sh", "svg", "SVG", "sx", "system", "timeit", "writefile"}
-TIMED = {"time", "prun"}                # line magics that run the rest of their line
-HELP = {"pinfo", "pinfo2", "psearch"}
+CELL_MAGIC = re.compile(r"\s*%%(\w+).*\n?")
+TIMED = re.compile(r"^((?:In \[\d+\]: |[ \t]*\.{3,}: |>>> |\.\.\. )?[ \t]*(?:\w[\w, ]*=[ \t]*)?)%(?:time|prun)[ \t]+(?:-\S+[ \t]+)*", re.M)      # they run their line
+MAGICS = {"run_line_magic": "%", "magic": "%", "run_cell_magic": "%%", "system": "!", "getoutput": "!"}     # methods of get_ipython()
+HELP = ("%pinfo", "%pinfo2", "%psearch")
 
 BINDING = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign,
            *([ast.TypeAlias] if hasattr(ast, "TypeAlias") else []))
@@ -50,14 +52,10 @@ class Statement:
 def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]], list[str]]:
     """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises SyntaxError
     if the cell is not Python."""
-    left_out: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")                  # of escapes in strings
         source, tree = parse_source(source)
-        if magic := whole_magic(tree):
-            return parse_cell("\n" + magic[2], number)   # its lines keep their numbers
-        if "get_ipython" in source:
-            tree = Unwrap(left_out).visit(tree)
+        left_out = [magic[:40] for node in ast.walk(tree) if isinstance(node, ast.Call) and (magic := ipython_call(node)) not in (None, *HELP)]
         texts = own_lines(source, tree.body)
         return [parsed for node, text in zip(tree.body, texts, strict=True) if (parsed := parse_statement(node, text, number))], left_out
 
@@ -67,9 +65,11 @@ def parse_source(source: str) -> tuple[str, ast.Module]:
     if not PROMPT.match(source):                         # which is Python too, an annotation of In[1]
         with contextlib.suppress(SyntaxError):
             return source, to_tree(source)
+    if (magic := CELL_MAGIC.match(source)) and magic[1] not in OPAQUE:
+        return parse_source("\n" + source[magic.end():])         # its lines keep their numbers
     if len(source) - len(source.rstrip()) > 1000:        # IPython tokenizes every blank line
         source = source.rstrip() + "\n"
-    source = transformer().transform_cell(source)
+    source = transformer().transform_cell(TIMED.sub(r"\1", source))
     return source, to_tree(source)
 
 
@@ -85,57 +85,14 @@ def to_tree(source: str) -> ast.Module:
     return compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
-# Magics
-
-MAGICS = {"run_line_magic": "%", "magic": "%", "run_cell_magic": "%%", "system": "!", "getoutput": "!"}     # methods of get_ipython()
-
-
-def ipython_call(node: ast.expr) -> tuple[str, str, str] | None:
-    """The kind ("%", "%%" or "!"), the name and the text of a call that IPython makes of a magic or of a shell command; None for
-    other expressions."""
+def ipython_call(node: ast.expr) -> str | None:
+    """The magic or the shell command, such as "%pip" or "!ls", of a call that IPython makes of it; None for other expressions. In the
+    sandbox such a call does nothing."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAGICS
             and isinstance(node.func.value, ast.Call) and getattr(node.func.value.func, "id", "") == "get_ipython"):
         return None
-    texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)] or [""]
-    kind = MAGICS[node.func.attr]
-    return kind, (texts[0].split() or [""])[0] if kind == "!" else texts[0], texts[-1] if len(texts) > 1 else ""
-
-
-def whole_magic(tree: ast.Module) -> tuple[str, str, str] | None:
-    """The cell magic that a whole cell is, if it runs the cell as Python."""
-    magic = ipython_call(tree.body[0].value) if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
-    return magic if magic and magic[0] == "%%" and magic[1] not in OPAQUE else None
-
-
-class Unwrap(ast.NodeTransformer):
-    """Put the code of %time and the like in the place of the call that IPython makes of it, and list the other magics."""
-
-    def __init__(self, left_out: list[str]):
-        self.left_out = left_out
-
-    def code_of(self, magic: tuple[str, str, str]) -> list[ast.stmt] | None:
-        """The statements that a magic runs; None if it is left out."""
-        kind, name, text = magic
-        if kind == "%" and name in TIMED or kind == "%%" and name not in OPAQUE:
-            with contextlib.suppress(SyntaxError):       # of options before the code
-                return self.visit(parse_source(text)[1]).body
-        if name not in HELP:
-            self.left_out.append(f"{kind}{name}"[:40])
-        return None
-
-    def visit_Expr(self, node: ast.Expr):
-        magic = ipython_call(node.value)
-        code = self.code_of(magic) if magic else None
-        if code is None:
-            return node if magic else self.generic_visit(node)
-        return [ast.copy_location(inner, node) for inner in code] or ast.copy_location(ast.Pass(), node)
-
-    def visit_Call(self, node: ast.Call):
-        magic = ipython_call(node)
-        code = self.code_of(magic) if magic else None
-        if code is None:
-            return node if magic else self.generic_visit(node)
-        return code[0].value if len(code) == 1 and isinstance(code[0], ast.Expr) else ast.Constant(None)
+    text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+    return MAGICS[node.func.attr] + (str(text).split() or [""])[0]
 
 
 # Statements
@@ -219,7 +176,7 @@ def names_read(table: symtable.SymbolTable, later: bool = False) -> tuple[set[st
     """The names that a scope reads from outside: at once, and when its functions are called."""
     at_once, at_call = set(), set()
     for symbol in table.get_symbols():
-        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+        if (symbol.is_referenced() or symbol.is_declared_global()) and (table.get_type() == "module" or symbol.is_global()):
             (at_call if later else at_once).add(symbol.get_name())
     for child in table.get_children():
         comprehension = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")

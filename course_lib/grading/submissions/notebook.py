@@ -7,7 +7,6 @@ import difflib
 import json
 import re
 import sys
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -97,20 +96,10 @@ class Notebook:
             if definition.search(source):
                 return "missing", f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell."
         names = [known for known in self.names if len(known) <= LONGEST][:2000]
-        if foreign := next((known for known in names if foreign_letters(known, name)), None):
-            letters = " and ".join(f"{char} is {unicodedata.name(char, 'of no name')}, not {wanted}"
-                                   for char, wanted in foreign_letters(foreign, name))
-            return "missing", f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it again, letter by letter."
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
-        hint = f" There is a function {near[0]}: rename it if it is meant." if near else ""
+        foreign = ", with a letter of another alphabet" if near and not near[0].isascii() else ""
+        hint = f" There is a function {near[0]}{foreign}: rename it if it is meant." if near else ""
         return "missing", f"No cell defines {name}.{hint}"
-
-
-def foreign_letters(known: str, name: str) -> list[tuple[str, str]]:
-    """The letters of another alphabet, each with the one that should stand there, by which alone a name differs from the
-    one that is looked for; none if it differs otherwise."""
-    pairs = [(char, wanted) for char, wanted in zip(known, name, strict=False) if char != wanted]
-    return list(dict.fromkeys(pairs)) if len(known) == len(name) and not any(char.isascii() for char, _ in pairs) else []
 
 
 def parse(data: bytes, name: str = "") -> Notebook:
