@@ -7,8 +7,6 @@ import sys
 if __name__ == "__main__":               # `python -m` puts the current folder first: a submission there may be called tqdm.py
     here = os.getcwd()
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
-    if sys.platform != "linux" and os.path.abspath(__file__).startswith(os.path.join(here, "course_lib", "")):
-        sys.path.append(here)            # a clone, which the processes of --jobs import the package from; on Linux they are forked
 
 import argparse
 import gc
@@ -60,7 +58,6 @@ def add_grade_options(grade: argparse.ArgumentParser) -> None:
     what.add_argument("--chapter", metavar="NAME", type=comma_list, help="all exercises of a chapter (self-attention, or 17)")
     what.add_argument("--exercises", metavar="ID,ID", type=comma_list, help="these exercises")
     add("--roster", metavar="FILE", help="the students, also as Moodle or Canvas write them")
-    add("--require-isolation", action="store_true", help="for marks: refuse to grade without the sandbox")
     add("--jobs", type=positive, default=1, metavar="N", help="processes that grade at the same time")
     add("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th student, from the I-th")
     add("--seed", type=natural, metavar="N", help="draws the inputs of all checks; random if not given")
@@ -68,7 +65,6 @@ def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add("--csv", metavar="FILE", help="write the marks as a table")
     add("--json", metavar="FILE", help="write the marks as JSON")
     add("--html", metavar="DIR", help="write a page for each student, and index.csv")
-    add("--report", metavar="DIR", help="write a page on the class, for you")
     add("--gradescope", metavar="DIR", help="write a results.json for each student")
     add("--moodle", metavar="FILE", help="write --roster with the marks, for Moodle")
     add("--canvas", metavar="FILE", help="write --roster with the marks, for Canvas")
@@ -104,7 +100,7 @@ def run_grade(args) -> int:
 
     worker = None
     try:
-        worker = Worker(args.require_isolation)          # before torch is imported here: it imports it
+        worker = Worker()                                # before torch is imported here: it imports it
         gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import Roster, read_roster
         from course_lib.grading.classroom.run import grade_class

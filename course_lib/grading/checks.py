@@ -97,13 +97,6 @@ class Compare(Check):
     def fault(self, record: Record) -> Fault | None:
         return shape_fault(record.outcome.value, record.expected) or self.value_fault(record)
 
-    def fault_kind(self, record: Record) -> tuple[str, str] | None:
-        if type(self).value_fault is not Compare.value_fault:        # another idea of a right value
-            return super().fault_kind(record)
-        if fault := shape_fault(record.outcome.value, record.expected):
-            return fault.state, fault.message
-        return None if same(record.outcome.value, record.expected, self.rtol, self.atol) else ("wrong_value", "")
-
     def value_fault(self, record: Record) -> Fault | None:
         """What is wrong with the value, or None if it is the expected one within the tolerances."""
         if same(record.outcome.value, record.expected, self.rtol, self.atol):
@@ -159,8 +152,6 @@ def largest_entry(gradients: Mapping[Any, Tensor | None]) -> float:
 @dataclass
 class ClassGradient(Compare):
     """The gradients of a class by name: by its parameters, and by the arguments of a method, "0", "1" ..."""
-
-    fault_kind = Check.fault_kind
 
     def fault(self, record: Record) -> Fault | None:
         got, right = record.outcome.value, record.expected

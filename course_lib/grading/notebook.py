@@ -7,7 +7,6 @@ import contextlib
 import difflib
 import inspect
 import json
-import re
 import sys
 import textwrap
 import traceback
@@ -21,28 +20,17 @@ from course_lib.exercises import get
 from course_lib.grading import progress_file
 from course_lib.grading.counterexample import draw_example
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.progress_file import WIDTH, one_line
+from course_lib.grading.progress_file import WIDTH
 from course_lib.grading.protocol.allowlist import is_allowed
 from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise
 from course_lib.grading.protocol.models import ModelServer
 from course_lib.grading.verdict import Report, grade
 
-SYMPTOMS = {                    # the state of a report, and the words of a symptom that describes it
-    "not_attempted": r"\bdo not (know|see)\b|\bonly have\b|\bto begin\b",
-    "wrong_shape": r"\bshapes?\b|\btype\b|\bnot fit\b",
-    "error": r"\berror\b|\bfails?\b|\bdo not fit\b|\bcomplains\b",
-    "timeout": r"\btoo long\b|\bslower\b",
-    "changed_arguments": r"\bargument is changed\b",
-    "wrong_gradient": r"\bgradient\b",
-}
-NOT_FINITE = r"\bNaN\b|\binf(inite|inity)?\b|\bnot finite\b"          # in a message, and in a symptom
 MOST = 1000                     # functions that are searched for uses of the library
 
 _given: dict[str, list[int]] = {}          # the hints of each exercise that were given
-_last: dict[str, Report] = {}              # the report of its last check
 
 
-@one_line
 def check(answer: str | Callable, seed: int | None = None) -> None:
     """Grade your answer, print the result, and store it for `progress`.
 
@@ -52,20 +40,16 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     if callable(answer):
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
-        name, fn = answer, find_in_callers(answer, sys._getframe(2))
+        name, fn = answer, find_in_callers(answer, sys._getframe(1))
     exercise = get(name)
     if fn is None:
-        message = f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(2))}"
+        message = f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(1))}"
         print(wrap(Report(name, "missing", 0, exercise.possible, message=message)))
         return
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"course_lib\.")         # those about the learner's own lines are kept
         report = evaluate(name, fn, seed)
-    _last[name] = report
-    if report.state in ("right", "not_attempted"):
-        print(wrap(report))
-    else:
-        progress_file.display(wrap(report), report._repr_html_)
+    print(wrap(report))
     try:
         record = progress_file.record(report)
     except (OSError, ValueError) as problem:
@@ -105,7 +89,6 @@ class Case(NamedTuple):
     expected: Any
 
 
-@one_line
 def case(exercise_id: str, seed: int = 0) -> Case:
     """An example of an exercise, to step through: `attention(*case("attention").arguments.values())`.
 
@@ -129,7 +112,6 @@ def wrap(report: Report) -> str:
     return "\n".join([part for part in parts if part])
 
 
-@one_line
 def solution(exercise_id: str) -> None:
     """Print the model solution and the reason for it."""
     get(exercise_id)
@@ -137,14 +119,13 @@ def solution(exercise_id: str) -> None:
     print(stored["source"].rstrip() + "\n\n" + textwrap.fill(stored["why"], WIDTH))
 
 
-@one_line
 def hint(exercise_id: str, number: int | None = None) -> None:
-    """Print the hint that fits the result of the last check, then the others one by one; or the one with this `number` (from 1)."""
+    """Print the next hint; or the one with this `number` (from 1)."""
     exercise, given = get(exercise_id), _given.setdefault(exercise_id, [])
     count = len(exercise.hints)
     after = f'solution("{exercise_id}") shows a solution with an explanation.'
     if number is None:
-        number = next((i for i in order_hints(exercise, _last.get(exercise_id)) if i not in given), None)
+        number = next((i for i in range(1, count + 1) if i not in given), None)
         if number is None:
             print(textwrap.fill(f'You have seen all {count} hints; hint("{exercise_id}", 1) shows the first again. {after}', WIDTH))
             return
@@ -156,15 +137,6 @@ def hint(exercise_id: str, number: int | None = None) -> None:
     print(textwrap.fill(chosen.text, WIDTH))
     if len(given) == count:
         print(textwrap.fill(f"That was the last hint. {after}", WIDTH))
-
-
-def order_hints(exercise: Exercise, report: Report | None) -> list[int]:
-    """The numbers of the hints (from 1), first that whose symptom describes the report: its state, or a result that is not finite."""
-    numbers = list(range(1, len(exercise.hints) + 1))
-    if report is None:
-        return numbers
-    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(report.state, "$^")
-    return sorted(numbers, key=lambda number: number != next((i for i in numbers if re.search(symptom, exercise.hints[i - 1].symptom)), None))
 
 
 # Calls in this process, and the library that an answer may not use

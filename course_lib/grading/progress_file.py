@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import inspect
 import json
 import os
 import sys
 import textwrap
 from collections.abc import Callable, Collection
-from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -30,28 +28,6 @@ SIGNS = {"solved": "■", "partly": "◩", "tried": "□", "changed": "◇", "ne
 MEANING = {"solved": "solved", "partly": "some points", "tried": "no points yet", "changed": "changed since solved", "new": "not begun"}
 LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items())
 Record = dict[str, Any]
-
-
-# What a notebook calls
-
-def one_line(function: Callable) -> Callable:
-    """Decorate what a notebook calls: a wrong argument or an interrupt is one line there, not a traceback."""
-    @wraps(function)
-    def call(*args, **named):
-        try:
-            inspect.signature(function).bind(*args, **named)
-            return function(*args, **named)
-        except (KeyError, KeyboardInterrupt, TypeError, ValueError) as problem:
-            trace = problem.__traceback__
-            while trace.tb_next is not None:
-                trace = trace.tb_next
-            of_use = trace.tb_frame.f_globals["__name__"] in (inspect.__name__, __name__, get.__module__, function.__module__)
-            if not in_notebook() or not (of_use or isinstance(problem, KeyboardInterrupt)):
-                raise
-            print(textwrap.fill(f"{function.__name__}: {problem.args[0]}" if problem.args else
-                                f"{function.__name__} was interrupted; nothing was stored.", WIDTH))
-
-    return call
 
 
 # The file
@@ -161,7 +137,6 @@ def status(exercise: Exercise, record: Record) -> str:
 
 # Progress
 
-@one_line
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
     and what the last check said; or, for one chapter, all of its exercises.
@@ -199,46 +174,13 @@ def describe(exercise: Exercise, record: Record) -> str:
     return f"{SIGNS[kind]} {exercise.id:26} {record['best']:2} of {exercise.possible:2}{tries}{last}"
 
 
-class Display:
-    """An object that is `text` in a terminal and what `html` returns in a page; `html` is called only there."""
-
-    def __init__(self, text: str, html: Callable[[], str]):
-        self.text, self._repr_html_ = text, html
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def display(text: str, html: Callable[[], str]) -> None:
-    """Display HTML in a notebook, print the text elsewhere. A notebook has imported IPython already."""
-    if in_notebook():
-        sys.modules["IPython"].display.display(Display(text, html))
-    else:
-        print(text)
-
-
-def in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
-
-
 # The next exercise
 
-@cache
-def prerequisites(chapter: str) -> frozenset[str]:
-    """The slugs of the chapters that a chapter needs, directly or through others."""
-    needs = chapters()[chapter]["needs"]
-    return frozenset(needs).union(*map(prerequisites, needs))
-
-
-@one_line
 def next_exercise(folder: Path | str = ".") -> None:
     """Print which exercise is worth doing now, and why.
 
     The unsolved exercise that you checked last comes first, until it has taken five tries. After it comes the easiest unsolved
-    exercise of the same chapter, then of the chapters after it, then of those before it. If a chapter needs another one in which
-    you have solved nothing, the easiest exercise of that one comes first.
+    exercise of the same chapter, then of the chapters after it, then of those before it.
 
     folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be read.
     """
@@ -266,10 +208,4 @@ def choose_next(records: dict[str, Record]) -> tuple[Exercise, str] | None:
     place = {slug: number for number, slug in enumerate(chapters())}
     here = place[tried[-1].chapter] if tried else 0
     best = min(candidates, key=lambda exercise: (place[exercise.chapter] < here, place[exercise.chapter], exercise.difficulty))
-    solved = {exercise.chapter for exercise in exercises if status(exercise, records[exercise.id]) in ("solved", "changed")}
-    known = solved.union(*map(prerequisites, solved))
-    for chapter in sorted(prerequisites(best.chapter) - known, key=place.get):
-        if own := [exercise for exercise in candidates if exercise.chapter == chapter]:
-            return (min(own, key=lambda exercise: exercise.difficulty),
-                    f"Chapter {best.chapter} needs chapter {chapter}, in which you have solved nothing yet.")
     return best, f"It is the easiest unsolved exercise of chapter {best.chapter}."

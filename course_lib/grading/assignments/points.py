@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import sys
 import warnings
 
@@ -19,29 +18,9 @@ def earned(exercise_id: str, seed: int | None = None) -> int:
     if not callable(fn):
         print(f"There is no function {exercise_id}.")
         return 0
-    with quiet():
+    quiet = io.StringIO()                                # nbgrader takes points for a line on stderr
+    with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+        warnings.simplefilter("ignore")
         report = evaluate(exercise_id, fn, seed)
     print(report)
     return report.earned
-
-
-@contextlib.contextmanager
-def quiet():
-    """Nothing that a function prints, warns or writes to the process's own stdout and stderr comes through: nbgrader takes points for a
-    line on stderr."""
-    with contextlib.ExitStack() as stack:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        null = os.open(os.devnull, os.O_WRONLY)
-        stack.callback(os.close, null)
-        for number in (1, 2):
-            with contextlib.suppress(OSError):                  # a process may have closed them
-                copy = os.dup(number)
-                stack.callback(os.close, copy)
-                stack.callback(os.dup2, copy, number)
-                os.dup2(null, number)
-        yield

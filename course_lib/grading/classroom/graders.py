@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +18,7 @@ from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, grade_file
 from course_lib.grading.protocol.process import prctl
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+from course_lib.grading.submissions.archives import MOST
 
 TRIES = 2
 OVER = "the notebooks of this student before it took more than {:g} seconds together"
@@ -47,7 +47,6 @@ def grade_all(items: Sequence[Submission], task: Task, worker: Worker, jobs: int
         for own in left:
             yield from grade_student(own, task, worker)
         return
-    worker.wait_ready()                                  # which settles the level of all
     worker.close()
     with process_pool(min(jobs, len(left)), worker) as pool:
         running = {pool.submit(grade_in_pool, own, task): own for own in left}
@@ -66,8 +65,7 @@ def grade_all(items: Sequence[Submission], task: Task, worker: Worker, jobs: int
 @contextmanager
 def process_pool(count: int, worker: Worker) -> Iterator[ProcessPoolExecutor]:
     """A pool of graders with workers of this level; what they still do when the block is left early is stopped."""
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    pool = ProcessPoolExecutor(count, context, start_worker, (worker.require, worker.level))
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), start_worker, (worker.level,))
     try:
         yield pool
     except BaseException:
@@ -78,13 +76,13 @@ def process_pool(count: int, worker: Worker) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def start_worker(require: bool, level: str) -> None:
+def start_worker(level: str) -> None:
     """The first call in a process of the pool."""
     global _worker
     prctl(1, signal.SIGKILL)                             # PR_SET_PDEATHSIG: it ends with the process that it works for
     signal.signal(signal.SIGINT, signal.SIG_IGN)         # which stops it
     torch.set_num_threads(1)
-    _worker = Worker(require, level)
+    _worker = Worker(level)
     Finalize(None, _worker.close, exitpriority=1)
 
 
@@ -94,11 +92,11 @@ def grade_in_pool(items: Sequence[Submission], task: Task) -> list[tuple[Submiss
 
 
 def grade_student(items: Sequence[Submission], task: Task, worker: Worker) -> Results:
-    """The results of one student's submissions; when they have taken `task.limits.student` seconds, none is graded any more."""
+    """The results of one student's submissions; beyond MOST, or when they have taken `task.limits.student` seconds, none is graded any more."""
     spent = 0.0
-    for item in items:
-        result: Graded | str = OVER.format(task.limits.student)
-        if spent < task.limits.student:
+    for number, item in enumerate(items):
+        result: Graded | str = f"{MOST} notebooks of this student are graded in one run" if number >= MOST else OVER.format(task.limits.student)
+        if number < MOST and spent < task.limits.student:
             result = grade_with(worker, item, task)
             spent += result.seconds if isinstance(result, Graded) else 0
         yield item, result

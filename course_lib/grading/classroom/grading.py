@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import time
 import unicodedata
 from collections.abc import Sequence
@@ -87,7 +86,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         result.notes = [reason]
         result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
     else:
-        notes = [selection.describe_mismatch(exercises, notebook, path),
+        notes = [selection.describe_mismatch(exercises, path),
                  *(f"Cell {cell} could not be read: {problem}." for cell, (_, problem) in list(notebook.broken.items())[:20]),
                  *describe_not_run(notebook, exercises)]
         left_out, problems = {}, {}
@@ -112,7 +111,7 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
     code = "\n\n".join(statement.text for statement in needed)
     if not any(exercise.id in statement.binds for statement in needed):
         state, message = notebook.why_missing(exercise.id)
-        return empty_report(exercise, state, f"{message}{name_not_run(notebook, exercise.id)}", seed), ""
+        return empty_report(exercise, state, message, seed), ""
     if time.monotonic() >= until:
         return empty_report(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.", seed), code
     try:
@@ -133,40 +132,19 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
             return empty_report(exercise, "memory", f"To grade what your answer gives takes more memory than the grader has. {NO_MORE}", seed), code
         message = f"Your answer could not be graded ({type(problem).__name__} in the grader). Tell your instructor."
         return empty_report(exercise, "error", message, seed), code
-    why = name_not_run(notebook, exercise.id)
-    if remote.problems and "left out" not in report.message:
-        cell, problem = next(iter(remote.problems.items()))
-        why = f" In cell {cell} something was left out: {problem}"
-    if why and report.state in ("error", "not_attempted"):                # an answer may be there that did not take effect
-        message = f"{report.message.rstrip('.')}.{why}" if report.message else why.strip()
-        report = replace(report, state="error", message=message)
+    if remote.problems and "left out" not in report.message and report.state in ("error", "not_attempted"):
+        cell, problem = next(iter(remote.problems.items()))       # an answer may be there that did not take effect
+        why = f"In cell {cell} something was left out: {problem}"
+        report = replace(report, state="error", message=f"{report.message.rstrip('.')}. {why}" if report.message else why)
     return sanitize(report), code
 
 
 def describe_not_run(notebook: Notebook, exercises: Sequence[Exercise]) -> list[str]:
     """Notes on what is not run: loops and calls on which no answer depends, magics and shell commands."""
-    notes, lines = [], [(statement.cell, statement.line) for statement in notebook.not_run([exercise.id for exercise in exercises])]
-    if lines:
-        cells = first_ten([str(cell) for cell in dict.fromkeys(cell for cell, _ in lines)])
-        numbers = f"cell {cells[0]}" if len(cells) == 1 else f"cells {', '.join(cells[:-1])} and {cells[-1]}"
-        places = first_ten([f"line {line} of cell {cell}" for cell, line in lines])
-        notes.append(f"Loops and calls on which no answer depends are not run; there are some in {numbers}: {', '.join(places)}.")
-    if notebook.left_out:
-        magics = first_ten([f"{magic} in cell {cell}" for cell, magic in dict.fromkeys(notebook.left_out)])
-        notes.append(printable(f"Magics and shell commands are not run: {', '.join(magics)}."))
-    return notes
-
-
-def first_ten(texts: list[str]) -> list[str]:
-    """The first ten of these, and "others" if there are more."""
-    return texts[:10] + ["others"] * (len(texts) > 10)
-
-
-def name_not_run(notebook: Notebook, name: str) -> str:
-    """A sentence on the lines that name an exercise and were not run; empty if there are none."""
-    mentions = re.compile(rf"\b(def|class)\s+{re.escape(name)}\b|\b{re.escape(name)}\b(?!\s*\()")        # more than a call of it
-    lines = [f"cell {statement.cell}, line {statement.line}" for statement in notebook.not_run([name]) if mentions.search(statement.text)]
-    return f" Not run, since nothing seems to depend on what it does: {'; '.join(lines[:5])}." if lines else ""
+    cells = dict.fromkeys(f"cell {statement.cell}" for statement in notebook.not_run([exercise.id for exercise in exercises]))
+    magics = dict.fromkeys(f"{magic} in cell {cell}" for cell, magic in notebook.left_out)
+    return [printable(f"{what} are not run: {', '.join(list(places)[:10])}{', and others' * (len(places) > 10)}.")
+            for what, places in (("Loops and calls on which no answer depends", cells), ("Magics and shell commands", magics)) if places]
 
 
 def empty_report(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:

@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from course_lib.grading.classroom import lms
 from course_lib.grading.classroom.grading import Graded
-from course_lib.grading.classroom.pages import class_page, student_page
+from course_lib.grading.classroom.pages import student_page
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import csv_table, to_csv
 from course_lib.grading.verdict import Report
@@ -42,10 +41,6 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), downloads:
             write_text(Path(args.gradescope, names[record.student], "results.json"), json.dumps(gradescope_results(record), indent=1))
     if args.html:
         write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "file"], *([student, f"{name}.html"] for student, name in names.items())]))
-    if args.report:                                      # the names in it lead to the students' pages, if there are any
-        pages = {student: Path(os.path.relpath(Path(args.html, f"{name}.html"), args.report)).as_posix() for student, name in names.items()
-                 } if args.html else {}
-        write_text(Path(args.report, "index.html"), class_page(records, pages))
     if args.feedback:
         lms.write_zip(args.feedback, records, lms.name_files(list(names), downloads, roster))
     for option in lms.TABLES:

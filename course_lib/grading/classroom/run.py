@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from course_lib.grading.classroom import NOTICE, reports
+from course_lib.grading.classroom import reports
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
 from course_lib.grading.classroom.collection import Collected, Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
@@ -19,8 +19,7 @@ from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
 from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.sandbox.sandbox import ISOLATED, Worker
-from course_lib.grading.submissions.archives import MOST
+from course_lib.grading.sandbox.sandbox import Worker
 
 
 def grade_class(args, worker: Worker, roster: Roster) -> int:
@@ -34,8 +33,7 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
     reports.check_options(args, roster, downloads)
-    if args.require_isolation:
-        worker.wait_ready()                              # refuses here, before anything is graded
+    worker.wait_ready()                                  # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
     if seed is None:                                     # a run that continues keeps the seed that it began with
@@ -44,10 +42,10 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     first, count = args.shard                            # all files of a student are in one shard, since they count together
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
-    graded = {item: record for item in items if (record := log.find(item, requested, args.require_isolation)) is not None}
-    waiting, failed = select_waiting([item for item in items if item not in graded])
-    stopped, results = False, grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), worker, args.jobs)
-    with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
+    graded = {item: record for item in items if (record := log.find(item, requested)) is not None}
+    waiting, failed, stopped = [item for item in items if item not in graded], {}, False
+    results = grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), worker, args.jobs)
+    with tqdm(total=len(items), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
             for item, record in results:
                 if isinstance(record, str):
@@ -70,21 +68,10 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     reports.write(args, records, roster, downloads)
     print(terminal_table(records))
     unread = [record for record in files if record.reason]
-    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], worker)
-    if not args.require_isolation:
-        print(NOTICE, file=sys.stderr)
+    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [])
     if stopped:
         raise KeyboardInterrupt
     return 1 if unread else 0
-
-
-def select_waiting(items: Sequence[Submission]) -> tuple[list[Submission], dict[Submission, str]]:
-    """The submissions to grade, and those beyond the most of one student, each with the reason why it is not graded."""
-    by_student: dict[str, list[Submission]] = {}
-    for item in items:
-        by_student.setdefault(item.student, []).append(item)
-    beyond = {item: f"{MOST} notebooks of this student are graded in one run" for own in by_student.values() for item in own[MOST:]}
-    return [item for item in items if item not in beyond], beyond
 
 
 def complete_record(item: Submission, record: Graded | str, exercises: Sequence[Exercise], seed: int) -> Graded:
@@ -111,16 +98,12 @@ def print_collected(collected: Collected) -> None:
         print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
 
 
-def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str], worker: Worker) -> None:
-    """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
+def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str]) -> None:
+    """Print which students are not on the roster, and what was not graded or handed in twice."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
     lines += [f"Not graded: {record.file}: {record.reports[0].message.removeprefix('Not graded: ')}" for record in unread]
     lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")
-    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {*ISOLATED, ""})
-    if weak:
-        why = f"; {worker.why}" if worker.why else ""
-        lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own code, not for marks.")
     print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)

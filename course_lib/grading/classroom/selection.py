@@ -5,9 +5,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from course_lib.exercises import EXERCISES, chapter_slug, chapters, get, of_chapter
+from course_lib.exercises import chapter_slug, chapters, get, of_chapter
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.submissions.notebook import Notebook
 
 NAMES = {f"{row['number']}-{slug}": slug for slug, row in chapters().items()}        # of each chapter's notebook
 
@@ -22,12 +21,11 @@ def select_ids(ids: Iterable[str]) -> list[Exercise]:
     return [get(name) for name in dict.fromkeys(name.strip() for name in ids)]
 
 
-def describe_mismatch(requested: Sequence[Exercise], notebook: Notebook, path: str | os.PathLike) -> str:
-    """A note on a notebook that names other chapters than were asked for, by its metadata or its file's name; empty if it does not."""
+def describe_mismatch(requested: Sequence[Exercise], path: str | os.PathLike) -> str:
+    """A note on a notebook whose file is called as that of another chapter than was asked for; empty if it is not."""
     wanted = {exercise.chapter for exercise in requested}
-    named = {EXERCISES[name].chapter for name in notebook.exercises if name in EXERCISES}
-    named |= {slug for name, slug in NAMES.items() if name in Path(path).stem}
-    return f"Graded by what was asked for, of {list_chapters(wanted)}; it names {list_chapters(named)}." if named and not named & wanted else ""
+    named = {slug for name, slug in NAMES.items() if name in Path(path).stem}
+    return f"Graded by what was asked for, of {list_chapters(wanted)}; its name says {list_chapters(named)}." if named and not named & wanted else ""
 
 
 def list_chapters(slugs: set[str]) -> str:

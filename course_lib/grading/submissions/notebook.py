@@ -35,7 +35,6 @@ class Entangled(ValueError):
 class Notebook:
     """The statements of all code cells in order, what could not be parsed, and the text of the other cells."""
 
-    exercises: list[str] = field(default_factory=list)            # the ids that its metadata names
     statements: list[Statement] = field(default_factory=list)
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)     # cell -> (source, what is wrong with it)
     prose: dict[int, tuple[str, str]] = field(default_factory=dict)      # cell -> (source, its type)
@@ -109,7 +108,7 @@ def parse(data: bytes, name: str = "") -> Notebook:
     except UnicodeDecodeError:
         raise Unreadable("The file is not UTF-8 text. Save it again as UTF-8 and hand in that file.") from None
     if name.lower().endswith(".py"):
-        return parse_cells([{"cell_type": "code", "source": text}], [])
+        return parse_cells([{"cell_type": "code", "source": text}])
     try:
         content = json.loads(text)
     except (RecursionError, MemoryError):
@@ -122,14 +121,14 @@ def parse(data: bytes, name: str = "") -> Notebook:
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
         raise Unreadable("The file is JSON, but no notebook of format 4: it has no list of cells. Save it again in Jupyter.")
-    return parse_cells(cells, declared_exercises(content.get("metadata")))
+    return parse_cells(cells)
 
 
-def parse_cells(cells: list, exercises: list[str]) -> Notebook:
+def parse_cells(cells: list) -> Notebook:
     """The notebook with these cells. Raises Unreadable if there is too much in them."""
     if len(cells) > CELLS:
         raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not needed.")
-    notebook, parsed, code = Notebook(exercises), [], 0
+    notebook, parsed, code = Notebook(), [], 0
     for number, cell in enumerate(cells, 1):
         source = cell.get("source", "") if isinstance(cell, dict) else None
         if isinstance(source, list) and all(isinstance(line, str) for line in source):
@@ -158,13 +157,6 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
     return notebook
 
 
-def declared_exercises(metadata) -> list[str]:
-    """The ids under metadata.course.exercises."""
-    course = metadata.get("course") if isinstance(metadata, dict) else None
-    ids = course.get("exercises") if isinstance(course, dict) else None
-    return [name for name in ids[:200] if isinstance(name, str)] if isinstance(ids, list) else []
-
-
 def is_deep(value, left: int = DEPTH) -> bool:
     """Whether lists and dicts are nested so deeply that something is on level DEPTH + 1."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -190,5 +182,5 @@ def to_dict(notebook: Notebook) -> dict:
 def from_dict(data: dict) -> Notebook:
     """The inverse of `to_dict`."""
     statements = [Statement(*(frozenset(value) if isinstance(value, list) else value for value in values)) for values in data["statements"]]
-    return Notebook(data["exercises"], statements, {int(cell): tuple(pair) for cell, pair in data["broken"].items()},
+    return Notebook(statements, {int(cell): tuple(pair) for cell, pair in data["broken"].items()},
                     {int(cell): tuple(pair) for cell, pair in data["prose"].items()}, [tuple(pair) for pair in data["left_out"]])

@@ -23,7 +23,7 @@ SHARE = 2                       # times the memory of one process that they may 
 
 
 def main(plan: dict) -> None:
-    """plan: fd (the control socket), path (of modules), isolated (whether every other process here is this worker's)."""
+    """plan: fd (the control socket), path (of modules). Every other process here is this worker's."""
     sys.path[:] = plan["path"]
     from course_lib.grading.protocol.process import prctl
 
@@ -46,7 +46,7 @@ def main(plan: dict) -> None:
     gc.freeze()
     gc.enable()
     torch.set_num_threads(1)
-    parent = Parent(control, plan["isolated"])
+    parent = Parent(control)
     control.send(b"ready\n")
     parent.serve()
 
@@ -54,8 +54,8 @@ def main(plan: dict) -> None:
 class Parent:
     """Forks a child when told to, and leaves nothing of it behind."""
 
-    def __init__(self, control: socket.socket, isolated: bool):
-        self.control, self.isolated, self.count = control, isolated, 0
+    def __init__(self, control: socket.socket):
+        self.control, self.count = control, 0
         self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
         self.why = ""                                    # that it was killed for another reason than memory
         self.home = os.environ["HOME"]
@@ -73,7 +73,7 @@ class Parent:
             if message["do"] == "start":
                 for name in message["preload"]:
                     importlib.import_module(name)
-                self.memory, self.why = message["limits"]["memory"] * SHARE if self.isolated else None, ""
+                self.memory, self.why = message["limits"]["memory"] * SHARE, ""
                 uid = LOWEST_UID + message["worker"] * UIDS + self.count % UIDS
                 try:
                     reply = {"pid": self.start(fds[0], message["limits"], uid)}
@@ -115,7 +115,7 @@ class Parent:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self.control.close()
             try:
-                confine(limits | {"torch": sys.modules["torch"].__file__}, uid, self.home, self.isolated)
+                confine(limits, uid, self.home)
             except (OSError, ValueError) as problem:
                 os.write(writing, str(problem).encode()[:1000])
                 return 0
@@ -138,7 +138,7 @@ class Parent:
 
     def places(self) -> list[str]:
         """The folders that a child may write to."""
-        return [self.home, "/dev/shm", "/var/tmp"] if self.isolated else [self.home]
+        return [self.home, "/dev/shm", "/var/tmp"]
 
     def sweep(self, pid: int | None) -> bool:
         """Kill every process that a child started; True when none is left."""
@@ -149,9 +149,8 @@ class Parent:
                     os.killpg(victim, signal.SIGKILL)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(victim, signal.SIGKILL)
-            if self.isolated:                            # nothing else lives here: this is process 1
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(-1, signal.SIGKILL)              # nothing else lives here: this is process 1
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
@@ -171,7 +170,7 @@ class Parent:
                         os.unlink(entry.path)
             if os.path.isdir(place) and os.listdir(place):
                 return False
-        for kind in ("shm", "sem", "msg") if self.isolated else ():
+        for kind in ("shm", "sem", "msg"):
             with contextlib.suppress(FileNotFoundError), open(f"/proc/sysvipc/{kind}") as table:
                 if len(table.readlines()) > 1:
                     return False
@@ -209,13 +208,11 @@ def own_memory(pid: int) -> int:
 
 
 def own_limits() -> list:
-    """What a child inherits: limits, and on Linux priority, processors and scheduling."""
+    """What a child inherits: limits, priority, processors and scheduling."""
     import resource
 
     limits: list = [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")]
-    if sys.platform == "linux":
-        limits += [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0)]
-    return limits
+    return [*limits, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0)]
 
 
 def children() -> list[int]:
