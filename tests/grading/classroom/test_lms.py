@@ -4,10 +4,10 @@ import io
 from fractions import Fraction
 
 import pytest
+from course_lib.grading.classroom.marks import Mark
 
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.lms import canvas_table, check_roster, moodle_table
-from course_lib.grading.classroom.marks import Mark
 from course_lib.grading.classroom.roster import read_roster
 from course_lib.grading.verdict import Report
 from tests.grading.classroom.test_collection import CANVAS, GERMAN, MOODLE, SHEET

@@ -4,9 +4,9 @@ import io
 import json
 
 import pytest
+from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks, update_records
 
 from course_lib.grading.classroom.grading import Graded
-from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks, update_records
 from course_lib.grading.classroom.pages import student_page
 from course_lib.grading.classroom.reports import gradescope_results
 from course_lib.grading.classroom.tables import csv_table, terminal_table
