@@ -115,7 +115,8 @@ def parse_table(text: str) -> tuple[list[str], list[list[str]], dict[str, int]]:
         several = len(titles) > 1 and len({len(row) for row in table}) == 1          # of which none may be known
         if len(places) > len(best) or several and not best:
             header, rows, best = table[0], table[1:], places
-        rows = rows or table
+        elif not header:
+            rows = rows or table
     place = best.get("id", len(header))
     if "identifier" not in best and any(len(row) > place and PARTICIPANT.fullmatch(row[place].strip()) for row in rows):
         best["identifier"] = best.pop("id")              # as a German Moodle calls it

@@ -37,4 +37,4 @@ def test_grade_runs_loops_that_an_answer_needs(tmp_path, worker):
     found = graded(tmp_path, worker, "import torch\nfor one in [1]:\n    ONE = one\nfor two in [2]:\n    TWO = two",
                    LOGLIK.replace("x == 1", "x == ONE"), TABLE)
     assert [report.state for report in found.reports] == ["right", "right"]
-    assert found.notes == ["Loops and calls on which no answer depends are not run; there are some in cell 1: line 4 of cell 1."]
+    assert found.notes == ["Loops and calls on which no answer depends are not run: cell 1."]

@@ -84,18 +84,6 @@ def test_methods_added_by_a_decorator(tmp_path, worker):
     assert result.score == 1, result.reports[0]
 
 
-def test_report_names_line_that_was_not_run(tmp_path, worker):
-    """An answer that only code in a string defines is not called missing without a word."""
-    asked = [EXERCISES["bernoulli_chain_loglik"]]
-    result = graded(tmp_path, worker, f"import torch\n\nexec({ANSWER!r})", exercises=asked)
-    assert "cell 1, line 3" in result.reports[0].message, result.reports[0]
-    stub = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError"
-    result = graded(tmp_path, worker, stub, "import tools\ntools.replace(bernoulli_chain_loglik)", exercises=asked)
-    assert result.reports[0].state == "error" and "cell 2, line 2" in result.reports[0].message
-    result = graded(tmp_path, worker, stub, "print(bernoulli_chain_loglik(1, 2))", exercises=asked)
-    assert result.reports[0].state == "not_attempted"
-
-
 def test_notes_name_magics_and_python(tmp_path, worker):
     result = graded(tmp_path, worker, "%matplotlib inline\n!ls", LOGLIK, TABLE, "def f[T: (int](x): return x")
     notes = " ".join(result.notes)
