@@ -113,8 +113,8 @@ def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
         if is_inf.any() and not should.any():
             yield f"{describe_count(is_inf, words)}: look for {why}."
         if (is_inf != should).any():
-            yield (f"Not the right entries are {words}: {int((should & ~is_inf).sum())} that should be are not, and "
-                   f"{int((is_inf & ~should).sum())} are that should be finite.")
+            yield (f"Other entries are {words} than should be: {int((should & ~is_inf).sum())} that should be are not, and "
+                   f"{int((is_inf & ~should).sum())} that should be finite are.")
 
 
 def describe_count(hit: Tensor, what: str) -> str:

@@ -93,37 +93,6 @@ def test_score_time_limit(folder, capsys, monkeypatch):
     assert not stored_tries("digits")
 
 
-def test_score_stores_best_tries(folder):
-    open_questions.add_try("digits", "other", 30.0, 1.0)
-    for k in range(open_questions.TRIES + 5):
-        open_questions.add_try("digits", "mine", 40.0 - k, 1.0)
-    mine = [value for name, value, _ in stored_tries("digits") if name == "mine"]
-    assert len(mine) == open_questions.TRIES and min(mine) == 40.0 - open_questions.TRIES - 4
-    assert ["other", 30.0, 1.0] in stored_tries("digits")
-
-
-def test_score_ignores_invalid_rows(folder):
-    (folder / progress_file.FILE).write_text(json.dumps({"scores": {"digits": [["a", 20.0, 1.0], ["b"], 3, ["c", "high", 1]]}}))
-    assert stored_tries("digits") == [["a", 20.0, 1.0]]
-    for broken in ("{", "[1]"):
-        (folder / progress_file.FILE).write_text(broken)
-        with pytest.raises(ValueError, match=progress_file.FILE):
-            score("digits", alone)
-        assert (folder / progress_file.FILE).read_text() == broken
-
-
-@pytest.mark.parametrize("name, value", [("COURSE_PROGRESS", "off"), ("PYTEST_CURRENT_TEST", "a test"),
-                                         ("PYTEST_VERSION", "9")])
-def test_score_stores_nothing_if_disabled(tmp_path, monkeypatch, name, value):
-    for one in ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "COURSE_PROGRESS"):
-        monkeypatch.delenv(one, raising=False)
-    progress_file.save("scores", "a", 1, tmp_path)
-    assert progress_file.read(tmp_path) == {"scores": {"a": 1}}
-    monkeypatch.setenv(name, value)
-    progress_file.save("scores", "a", 2, tmp_path)
-    assert progress_file.read(tmp_path) == {"scores": {"a": 1}}
-
-
 def test_score_refuses_other_values(folder, capsys):
     with pytest.raises(KeyError, match="digits, prose"):
         score("faces", alone)

@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import re
 import subprocess
 import sys
 
@@ -13,7 +12,7 @@ from filelock import FileLock
 
 from course_lib.exercises import chapters, of_chapter
 from course_lib.grading import EXERCISES, check, next_exercise, progress, progress_file
-from course_lib.grading.verdict import STATES, Report
+from course_lib.grading.verdict import Report
 from tests.conftest import ROOT
 
 NAME = "fvsbn_conditionals"
@@ -91,22 +90,6 @@ def test_progress_overview(folder, capsys):
                          "□ fit_p_logit                 0 of  6, 1 try; stopped with an error"]
 
 
-def test_progress_in_notebook(folder, monkeypatch):
-    given = []
-    monkeypatch.setattr(progress_file, "in_notebook", lambda: True)
-    import IPython.display
-    monkeypatch.setattr(IPython.display, "display", given.append)
-    solve(NAME)
-    progress_file.record(reported("fvsbn_sample", "wrong_value", 2))
-    progress()
-    html = given[-1]._repr_html_()
-    assert repr(given[-1]).startswith("01 chain rule ") and html.startswith("<pre>01 chain rule ")
-    assert [re.sub("<.*?>", "|", row) for row in html.split("<tr>")[2:]] == [
-        f"|fvsbn||{NAME}||■ solved||6 of 6||1||right||\n", "|fvsbn||fvsbn_sample||◩ some points||2 of 5||1||wrong value||\n|\n|"]
-    progress(4)
-    assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
-
-
 def test_progress_in_another_folder(folder, capsys, monkeypatch):
     drive = folder / "drive" / "MyDrive"
     drive.mkdir(parents=True)
@@ -115,19 +98,6 @@ def test_progress_in_another_folder(folder, capsys, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(drive))
     solve(NAME)
     assert said(capsys, progress).endswith(f"Stored in {drive / progress_file.FILE}.\n") and (drive / progress_file.FILE).exists()
-
-
-def test_progress_with_nothing_begun(folder, capsys):
-    assert said(capsys, progress).splitlines()[-3] == progress_file.LEGEND
-
-
-def test_progress_of_chapter(folder, capsys):
-    longest = max(EXERCISES, key=len)
-    for _ in range(12):
-        progress_file.record(reported(longest, max(STATES, key=lambda one: len(STATES[one]) * (one not in progress_file.NO_TRY)), 0))
-    shown = "".join(said(capsys, progress, number) for number in range(1, len(chapters()) + 1))
-    assert all(f"· {name} " in shown for name in EXERCISES if name != longest) and f"□ {longest} " in shown
-    assert max(map(len, shown.splitlines())) <= progress_file.WIDTH
 
 
 @pytest.mark.parametrize("chapter", [0, 29, -1, "x", "attention!", "\N{SUPERSCRIPT TWO}"])

@@ -177,22 +177,6 @@ def test_path_follows_order():
     assert torch.allclose(ask("path", number, None, x)[:, 0], torch.stack([c, c, c + W[2, 0], c + W[2, 0] + W[0, 0]]))
 
 
-@pytest.mark.parametrize("state, said", [
-    (lambda k, a: a, "that start returns is Tensor"), (lambda k, a: (k, a, a), "a tuple of 3"),
-    (lambda k, a: (0, a), "after 1 update says that 0"), (lambda k, a: (k, a[:, :1 + k]), "after 1 update has shape"),
-])
-def test_path_refuses_other_states(state, said):
-    class Mine(FVSBN):
-        def start(self, batch, context=None):
-            return state(0, torch.zeros(batch, self.n))
-
-        def update(self, kept, x_i):
-            return state(1, torch.zeros(len(x_i), self.n))
-
-    with pytest.raises((TypeError, ValueError), match=said):
-        ModelServer(Mine)("path", {"n": 2}, None, torch.zeros(3, 2))
-
-
 def test_proxy_in_sandbox(tmp_path):
     source = """
         import torch

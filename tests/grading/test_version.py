@@ -78,9 +78,3 @@ def test_version_ignores_moved_files(written):
              text.replace("made_up_bank.ch._shared", "made_up_bank.chapter.common")
                  .replace("made_up_bank.draws", "made_up_bank.drawing") for name, text in FILES.items()}
     assert written(moved, "made_up_bank.chapter.one") == first
-
-
-def test_version_without_file():
-    space = {"__name__": "nowhere"}
-    exec(FILES["ch/one.py"].replace("from made_up_bank.ch._shared import two\n", ""), space)
-    assert len(space["exercise"].version) == 12

@@ -111,19 +111,6 @@ def test_task_lines_come_from_exercise(course, monkeypatch):
         assert text.count("You may use") == 1 and "except `torch.flip`. Gradients" in text
 
 
-def test_notebook_metadata_lists_exercises(course):
-    build.run(course)
-    metadata = json.loads(one(course).read_text())["metadata"]["course"]
-    assert metadata == {"chapter": "fvsbn", "exercises": [each.id for each in of_chapter("fvsbn")]}
-
-
-def test_titles_differ(course):
-    build.run(course)
-    first = [sample_course.text(json.loads(one(course, folder=folder).read_text())["cells"][0])
-             for folder in ("solutions", "exercises")]
-    assert first[0].startswith("# Solutions: ") and first[1].startswith("# Exercises: ")
-
-
 def test_store_holds_every_solution(course):
     build.run(course)
     stored = json.loads(course.store.read_text())

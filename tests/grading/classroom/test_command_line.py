@@ -173,12 +173,6 @@ def test_list(capsys):
     assert all(re.search(rf"\b{name}\b", listed) for name in EXERCISES)
 
 
-def test_help_mentions_references(capsys):
-    with pytest.raises(SystemExit):
-        __main__.main(["--help"])
-    assert "itself holds the references" in " ".join(capsys.readouterr().out.split())
-
-
 def everywhere(grade, folder, *paths, unread=False):
     """The marks of each student as each report has them: points and those that can be earned."""
     out = folder / "marks"

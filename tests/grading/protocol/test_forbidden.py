@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
 from torch.overrides import _get_current_function_mode_stack
 
 import course_lib
@@ -20,8 +19,6 @@ from course_lib.grading.notebook import find_library_use
 from course_lib.grading.protocol import allowlist
 from course_lib.grading.protocol.calls import Local, Watch
 from course_lib.grading.verdict import grade
-from course_lib.transformer import attention as attention_module
-from tests.exercises.answers import RIGHT, WRONG
 from tests.exercises.answers.ready_made import READY_MADE
 from tests.grading.sample_submissions import graded, quick
 
@@ -164,25 +161,6 @@ def test_watch_notices_forbidden(tmp_path, worker, way):
     assert not _get_current_function_mode_stack()
 
 
-NOT_NOTICED = {                                          # what the page says: it stands for the honest alone
-    "a trace made before": ("stable_log_softmax", "traced = torch.jit.trace(lambda a: a.log_softmax(-1), torch.ones(2, 3))\n\n"
-                            + LOGS + "traced(a)"),
-    "switched off": ("stable_log_softmax", "def stable_log_softmax(a):\n    with torch._C.DisableTorchFunction():\n"
-                     "        return torch.log_softmax(a, -1)"),
-    "another thread": ("stable_log_softmax", "import threading\n\ndef stable_log_softmax(a):\n    found = []\n    one = threading."
-                       "Thread(target=lambda: found.append(a.log_softmax(-1)))\n    one.start(); one.join()\n    return found[0]"),
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("way", NOT_NOTICED)
-def test_watch_bypass_is_documented(way):
-    name, source = NOT_NOTICED[way]
-    assert evaluate(name, made(source, name), 3).state == "right"
-    page = (Path(course_lib.__file__).parent.parent / "book" / "what-is-judged.md").read_text("utf-8")
-    assert {"a trace made before": "torch.jit", "switched off": "switch", "another thread": "thread"}[way] in page
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("answer", READY_MADE)
 def test_ready_made_answers_are_right(answer):
@@ -203,16 +181,6 @@ def test_ready_made_answers_are_right(answer):
     assert (report.state, report.earned) == ("forbidden", 0) and " uses " in report.message, report
 
 
-@pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore")
-def test_known_answers_use_nothing_forbidden():
-    """So that the right ones are right, and the wrong ones are wrong for what they do."""
-    for answer, function in {**RIGHT, **WRONG}.items():
-        name = answer.split(":")[0]
-        if EXERCISES[name].forbid or find_library_use(function):
-            assert evaluate(name, function, 1, explain=False).state != "forbidden", answer
-
-
 def test_watch_ignores_exercise_functions():
     """What is handed out may use anything; the same function of the learner's may not."""
     exercise = replace(EXERCISES["find_placements"], forbid=("F.layer_norm",))
@@ -229,31 +197,12 @@ def test_watch_ignores_exercise_functions():
     assert grade(exercise, Local(exercise.solve, forbid=exercise.forbid).call, 0).state == "right"
 
 
-def test_watch_restores_state():
-    before = torch.distributions.MixtureSameFamily.__init__
-    outcomes = [Local(fn, deadline=0.2, forbid=("F.softmax", "torch.distributions.MixtureSameFamily")).call([torch.ones(2)])
-                for fn in (lambda x: x.softmax(0), lambda x: 1 / 0, forever, lambda x: x)]
-    assert [one.kind for one in outcomes] == ["forbidden", "error", "timeout", "value"]
-    assert torch.distributions.MixtureSameFamily.__init__ is before and not _get_current_function_mode_stack()
-
-
-def forever(x):
-    while True:
-        x = x + 1
-
-
 def test_watch_refuses_unknown_names():
     for name in ("softmax", "F.no_such_function", "os.system", "F.cross_entropy(label_smoothing=0.1)"):
         with pytest.raises(ValueError, match="expected a name such as"):
             Watch([name])
     with pytest.raises(ValueError, match="F.sofmax"):
         Exercise("x", "01", "x", "x", [], 1, 1, forbid=("F.sofmax",))
-
-
-def test_exercise_rules():
-    assert EXERCISES["layer_norm"].rules == "You may use any library function except `F.layer_norm`. Gradients are tested too."
-    assert EXERCISES["beam_search"].rules == "You may use any library function. Gradients are not tested."
-    assert "except `F.scaled_dot_product_attention` and `F.multi_head_attention_forward`." in EXERCISES["attention"].rules
 
 
 # the course's own library
@@ -317,15 +266,6 @@ def test_unreached_library_call_is_allowed(tmp_path, worker):
     assert (sys.getprofile(), __import__) == before
 
 
-def test_find_library_use_ignores_local_names():
-    """A name of the notebook's, an attribute and a local one that are called as something of the library's."""
-    source = ("from course_lib.transformer import attention\nfrom course_lib import density\nfrom course_lib.grading import check\n\n"
-              "def f(x, density=None):\n    attention = x.attention\n    check(x)\n    return attention(x.density, density)")
-    assert find_library_use(made(source, "f")) is None
-    assert find_library_use(print) is None and find_library_use(EXERCISES["attention"].solve) is None
-    assert find_library_use(lambda x: attention_module.attention(x, x, x)) == "course_lib.transformer.attention"
-
-
 def test_allowlist_is_complete():
     """The files that are there are those that the named ones and the package's own first file need."""
     package, needed, todo = Path(course_lib.__file__).parent, set(), ["__init__", *allowlist.NAMED]
@@ -341,13 +281,3 @@ def test_allowlist_is_complete():
             "course_lib.conditional\ntry:\n    import course_lib.contract\nexcept ModuleNotFoundError as problem:\n    print(problem)")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=package.parent, check=True)
     assert run.stdout.startswith("course_lib.contract does not exist when an answer is graded")
-
-
-def test_find_library_use_in_modules():
-    class Layer(nn.Module):
-        def forward(self, x):
-            return attention_module.attention(x, x, x)
-
-    layer, name = Layer(), "course_lib.transformer.attention"
-    assert [find_library_use(fn) for fn in (lambda x: Layer()(x), lambda x: layer(x), layer)] == [name, name, name]
-    assert find_library_use(nn.Linear(2, 2)) is None

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from course_lib.grading.protocol import wire
-from course_lib.grading.protocol.calls import OutOfTime, same, time_limit
+from course_lib.grading.protocol.calls import OutOfTime, time_limit
 from course_lib.grading.protocol.wire import Broken, Channel, Endpoint, TooLarge, TooSlow
 
 
@@ -47,13 +47,6 @@ def test_tensors_round_trip(dtype, shape):
     raw = torch.randint(0, 2 if dtype == "bool" else 100, shape).to(wire.DTYPES[dtype])
     found = there_and_back(raw)
     assert found.dtype == raw.dtype and found.shape == raw.shape and torch.equal(found, raw)
-
-
-def test_views_round_trip():
-    x = torch.tensor([[1.0, math.nan, -0.0], [math.inf, -math.inf, 5e-324]], dtype=torch.float64)
-    for view in (x.T, x[:, ::2], x.expand(2, 2, 3), torch.nn.Parameter(x), (x + 1j * x).conj()):
-        assert same(torch.view_as_real(there_and_back(view)) if view.is_complex() else there_and_back(view),
-                    torch.view_as_real(view.resolve_conj()) if view.is_complex() else view)
 
 
 def test_pack_refuses_objects():
@@ -101,11 +94,6 @@ def test_unpack_refuses_invalid_data(tree):
         endpoint().unpack(tree, [bytearray(8)])
 
 
-def test_unpack_booleans():
-    found = endpoint().unpack({"tensor": 0, "dtype": "bool", "shape": [3]}, [bytearray([0, 1, 255])])
-    assert found.view(torch.uint8).tolist() == [0, 1, 1]
-
-
 def test_receive_has_deadline(ends):
     def drip():
         for byte in message({"reply": 1, "data": None}):
@@ -122,11 +110,6 @@ def test_receive_has_deadline(ends):
     with pytest.raises(TooSlow):
         Channel(ends[0]).receive(time.monotonic() + 0.2)
     assert time.monotonic() - began < 1
-
-
-def test_send_has_deadline(ends):
-    with pytest.raises(TooSlow):
-        Channel(ends[0]).send({}, [bytes(30_000_000)], time.monotonic() + 0.1)
 
 
 @pytest.mark.parametrize("size", [0, 1000, 3_000_000])
@@ -200,11 +183,6 @@ def test_functions_are_called_remotely(ends):
     assert here.ask("give", None, soon())(torch.zeros(2)).tolist() == [1, 1]
 
 
-def test_function_returned_is_itself(ends):
-    serving(ends[1], echo=lambda f: f)
-    assert Endpoint(Channel(ends[0])).ask("echo", print, soon()) is print
-
-
 def test_remote_error_is_raised(ends):
     def use(f):
         try:
@@ -232,13 +210,6 @@ def test_ask_drops_stale_replies(ends):
     threading.Thread(target=lambda: [ends[1].sendall(stale) for _ in range(wire.STALE + 2)], daemon=True).start()
     with pytest.raises(Broken, match="replies to nothing"):
         Endpoint(Channel(ends[0])).ask("x", None, soon())
-
-
-def test_unsendable_answer_is_error(ends):
-    serving(ends[1], big=lambda _: torch.zeros(wire.BYTES), odd=lambda _: object())
-    here = Endpoint(Channel(ends[0]))
-    assert "cannot be sent" in here.ask("big", None, soon())["detail"]
-    assert "object" in here.ask("odd", None, soon())["detail"]
 
 
 def test_generator_round_trip(ends):

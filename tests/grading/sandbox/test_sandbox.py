@@ -1,6 +1,4 @@
 """What a learner's code can reach: in bubblewrap's sandbox, and what is promised without it."""
-import contextlib
-import json
 import os
 import resource
 import shutil
@@ -13,17 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 import course_lib
 from course_lib.grading.sandbox import bubblewrap as bubblewrap_module
 from course_lib.grading.sandbox import sandbox
 from course_lib.grading.sandbox.bubblewrap import bubblewrap, control_group
-from course_lib.grading.sandbox.inside import confine, worker
-from course_lib.grading.sandbox.remote import Remote
+from course_lib.grading.sandbox.inside import confine
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
-from course_lib.grading.submissions.notebook import parse
-from tests.grading.sample_submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
+from tests.grading.sample_submissions import LOGLIK, SHORT, TABLE, graded, quick
 
 
 def test_bubblewrap_is_installed(worker):
@@ -303,42 +298,6 @@ def test_exercise_leaves_rights_alone(tmp_path, sandboxed, place, change):
     assert graded(tmp_path, sandboxed, change, look, exercises=quick(deadline=5)).score == 1
 
 
-MANY = """
-import os, time, torch
-def bernoulli_chain_loglik(x, p):
-    for _ in range(70):
-        try:
-            if os.fork() == 0:
-                time.sleep(1000)
-        except OSError:
-            break
-    return torch.tensor(os.getuid())
-"""
-THREADS = """
-import threading, time
-def conditional_table(joint, i):
-    threads = [threading.Thread(target=time.sleep, args=(0.01,)) for _ in range(4)]
-    [one.start() for one in threads]; [one.join() for one in threads]
-    later = tuple(range(i + 1, joint.ndim))
-    joint = joint.sum(dim=later) if later else joint
-    return joint[..., 1] / joint.sum(dim=-1)
-"""
-
-
-@pytest.mark.thorough
-def test_process_limit_is_per_worker(tmp_path, sandboxed):
-    """The system counts them by user; as root, each child has its own."""
-    found = parse(json.dumps(notebook(MANY)).encode())
-    with Worker() as one, Worker() as other, Remote(other, found.needed("bernoulli_chain_loglik"), "bernoulli_chain_loglik", 10.0, Limits(), {},
-                                   time.monotonic() + 60) as crowd:
-        uid = int(crowd.call([torch.ones(1), torch.ones(1)]).value)
-        assert graded(tmp_path, one, THREADS, exercises=quick("conditional_table", deadline=10)).score == 1
-        if os.getuid() == 0:
-            block = range(worker.LOWEST_UID + other.process.pid * worker.UIDS, worker.LOWEST_UID + (other.process.pid + 1)
-                          * worker.UIDS)
-            assert uid in block and block.stop < 2**32 - 1
-
-
 def tree(pid: int) -> list[int]:
     found = [pid]
     for parent in found:
@@ -373,28 +332,6 @@ def test_killed_worker_is_replaced(tmp_path):
         with pytest.raises(NoSandbox):
             graded(tmp_path, one, *cells, exercises=quick(deadline=5))
         assert graded(tmp_path, one, *cells, exercises=quick(deadline=5)).score == 1
-
-
-@pytest.mark.thorough
-def test_dead_worker_is_noticed(tmp_path):
-    """Bubblewrap is killed; the program in its sandbox dies a moment later, and answers until then."""
-    with Worker() as one:
-        one.wait_ready()
-        one.process.kill()
-        one.process.wait()
-        one.control.close()
-        one.control, inside = socket.socketpair()                   # the moment, made as long as it takes
-        threading.Thread(target=still_there, args=(inside,), daemon=True).start()
-        with pytest.raises(NoSandbox):
-            one.start(Limits())
-        assert graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5)).score == 1
-
-
-def still_there(control):
-    """Answers as the worker does when it is told to start a child."""
-    with contextlib.suppress(OSError):
-        while control.recv(4096):
-            control.send(b'{"pid": 1}\n')
 
 
 def test_closed_worker_leaves_no_process():
@@ -432,19 +369,6 @@ def test_no_sandbox_says_what_to_do(monkeypatch, place, name, value, words):
     monkeypatch.setattr(getattr(sandbox, place, sandbox), name, value)
     with pytest.raises(NoSandbox, match=f"{words}.*apt-get install bubblewrap.*Containerfile"):
         Worker()
-
-
-@pytest.mark.thorough
-def test_restarted_worker_keeps_its_level(tmp_path, monkeypatch, sandboxed):
-    """Whatever makes bubblewrap fail after its first start, no answer is graded without it."""
-    mark = tmp_path / "started"
-    replace_program(tmp_path, monkeypatch, "bwrap", f'[ -e {mark} ] && exit 1\ntouch {mark}\nexec {shutil.which("bwrap")} "$@"\n')
-    with Worker() as one:
-        one.wait_ready()
-        one.process.kill()
-        for _ in range(2):
-            with pytest.raises(NoSandbox):
-                graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5))
 
 
 SYSTEMD_RUN = """
