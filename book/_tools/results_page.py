@@ -52,8 +52,8 @@ below a table is the median of the ratios of single rounds, and need not be the 
 hold across machines better than times do. `make bench` measures all of it; pytorch-made,
 pytorch-generative and nanoGPT, which no package index has, where the folder PEERS holds their repositories."""
 CLASS = """\
-Made-up submissions to the exercises {names}, graded by the command that an instructor types, with `--jobs {jobs}` and
-`--require-isolation`: answers that are right, wrong, missing or broken, one in a thousand without end, and files cut in half.
+Made-up submissions to the exercises {names}, graded by the command that an instructor types, with `--jobs {jobs}`
+in the sandbox: answers that are right, wrong, missing or broken, one in a thousand without end, and files cut in half.
 All right answers were graded as right, and no others. *Again* is the same command once more: the log knows every answer, and nothing is graded. CPU-seconds depend less on what else
 the machine does than those of the clock. Memory is the most that the largest process of a kind held."""
 

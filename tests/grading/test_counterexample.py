@@ -82,7 +82,7 @@ def test_learner_line_from_sandbox_is_bounded(tmp_path, worker):
     lines = first.shown.splitlines()
     assert lines[0] == "At line 3 of half (cell 1):"
     assert lines[1].startswith("    return x[:, 99] + 0") and lines[1].endswith("...") and len(lines[1]) <= COLUMNS
-    assert lines[3:5] == ["Called with:", "  x: float32, shape (4, 6)"]
+    assert lines[2:4] == ["Called with:", "  x: float32, shape (4, 6)"]
     assert second.state == "right"
 
 

@@ -50,7 +50,7 @@ def find_fault(source: str, name: str) -> str:
     try:
         ast.parse(without_marks(source))
         body = ast.parse(stub(source)).body
-    except ValueError as problem:                        # SyntaxError too
+    except (SyntaxError, ValueError) as problem:
         return f"is not Python, with the answer or without it: {problem}"
     definitions = [node for node in body if isinstance(node, DEFINITIONS) and node.name == name]
     if len(definitions) != 1 or not ast.get_docstring(definitions[0]) or STUB not in ast.unparse(definitions[0]):

@@ -81,7 +81,7 @@ def test_release_needs_clone(course, capsys, tmp_path):
 def test_fault_stops_release(course, capsys):
     sample_course.change(course.solutions / "04-made-up.ipynb", lambda nb: nb["cells"].remove(sample_course.of(nb, "check")))
     assert release.run(course) == 1 and not course.to.exists()
-    assert "0 cells with the role check" in capsys.readouterr().err
+    assert "needs one cell each of task, answer, check, why" in capsys.readouterr().err
 
 
 def test_requirements_name_address(course):

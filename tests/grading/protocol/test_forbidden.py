@@ -15,7 +15,7 @@ from torch.overrides import _get_current_function_mode_stack
 
 import course_lib
 from course_lib.grading import EXERCISES, Exercise, check, evaluate
-from course_lib.grading.notebook import find_library_use
+from course_lib.grading.notebook import may_use_library
 from course_lib.grading.protocol import allowlist
 from course_lib.grading.protocol.calls import Local, Watch
 from course_lib.grading.verdict import grade
@@ -227,27 +227,25 @@ BEYOND = {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("level", ["worker", "limited"])
 @pytest.mark.parametrize("way", BEYOND)
-def test_library_is_denied(tmp_path, request, way, level):
-    """With bubblewrap and without, and in a notebook."""
+def test_library_is_denied(tmp_path, worker, way):
+    """In the sandbox, and in a notebook."""
     source, room = BEYOND[way]
     says = f"{room} does not exist when an answer is graded; of the course an answer can import course_lib.autoregressive, " \
            "course_lib.conditional"
-    there = graded(tmp_path, request.getfixturevalue(level), IMPORTS, source, exercises=quick("attention", deadline=10)).reports[0]
+    there = graded(tmp_path, worker, IMPORTS, source, exercises=quick("attention", deadline=10)).reports[0]
     assert there.earned == 0 and there.state == "error" and says in there.message, there
     here = evaluate("attention", made(source, "attention"), 3)
     assert (here.state, here.earned) == ("forbidden", 0) and says in here.message, here
 
 
-@pytest.mark.parametrize("level", ["worker", "limited"])
-def test_allowed_modules_exist(tmp_path, request, level):
+def test_allowed_modules_exist(tmp_path, worker):
     source = ("from course_lib import Bernoulli\nfrom course_lib.autoregressive import AutoregressiveModel\n"
               "from course_lib.grading import check\n\nclass Coin(AutoregressiveModel):\n    def __init__(self, n):\n"
               "        super().__init__(n)\n\n    def conditionals(self, x, context=None):\n"
               "        return Bernoulli()(torch.zeros(*x.shape))\n"
               + OWN["attention"].replace("    '''Not", "    assert Coin(3).log_prob(torch.zeros(2, 3)).shape == (2,)\n    '''Not"))
-    assert graded(tmp_path, request.getfixturevalue(level), IMPORTS, source, exercises=quick("attention", deadline=10)).score == 1
+    assert graded(tmp_path, worker, IMPORTS, source, exercises=quick("attention", deadline=10)).score == 1
     assert evaluate("attention", made(source, "attention"), 3).state == "right"
 
 
@@ -257,7 +255,7 @@ def test_unreached_library_call_is_allowed(tmp_path, worker):
         "def attention(q, k, v, mask=None):", "def attention(q, k, v, mask=None, look=False):\n    if look:\n"
         "        from course_lib.transformer import causal_mask\n        masks(causal_mask(3))"))
     before = sys.getprofile(), __import__
-    assert find_library_use(made(source, "attention"))
+    assert may_use_library(made(source, "attention"))
     assert evaluate("attention", made(source, "attention"), 3).state == "right"
     assert graded(tmp_path, worker, IMPORTS, source, exercises=quick("attention", deadline=10)).score == 1
     looks = source.replace("look=False", "look=True")
