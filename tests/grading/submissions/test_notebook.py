@@ -113,11 +113,6 @@ def test_why_missing_names_foreign_letter():
     assert "аttention, with a letter of another alphabet: rename it" in read("def \u0430ttention(): pass").why_missing("attention")[1]
 
 
-@pytest.mark.parametrize("written", ["attentiom", "attention\u0430", "\u0430", "\u0430ttentiom"])
-def test_why_missing_other_name(written):
-    assert "letter" not in read(f"def {written}(q):\n    return q").why_missing("attention")[1]
-
-
 @pytest.mark.parametrize("kind, word", [("markdown", "text"), ("raw", "raw")])
 def test_why_missing_text_cell(kind, word):
     found = read(code("def f(x):\n    return x", kind))
