@@ -26,15 +26,10 @@ def describe_difference(got: Any, expected: Any, rtol: float, atol: float) -> st
     if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
         return describe_lists(got, expected, rtol, atol)
     if isinstance(got, str) and isinstance(expected, str):
-        return f"You answer {shorten(got)!a}; another answer is right."
+        return f"You answer {got[:40]!a}; another answer is right."
     if isinstance(got, bool) and isinstance(expected, bool):
         return f"You answer {got}, the opposite of what is right."
     return "Your result is not the right one."
-
-
-def shorten(text: str) -> str:
-    """A text of at most 40 characters."""
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def count_of(count: int, name: str) -> str:

@@ -74,11 +74,6 @@ class Report:
         """Earned over possible, 0 to 1."""
         return self.earned / self.possible if self.possible else 0.0
 
-    @property
-    def points(self) -> tuple[int, int]:
-        """(earned, possible)."""
-        return self.earned, self.possible
-
     def __str__(self) -> str:
         return "\n".join(part for part in (self.head, self.message, self.shown) if part)
 

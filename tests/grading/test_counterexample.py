@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
-from course_lib.grading.checks import Compare
 from course_lib.grading.counterexample import (
     COLUMNS,
     find_counterexample,
@@ -17,7 +16,6 @@ from course_lib.grading.counterexample import (
 )
 from course_lib.grading.protocol.calls import Local
 from course_lib.grading.verdict import grade
-from course_lib.transformer.attention import MultiHeadAttention
 from tests.grading.sample_submissions import TABLE, graded, quick
 
 
@@ -169,35 +167,6 @@ def test_screens_are_80_columns_wide(id, monkeypatch):
 
 
 # answers to the exercises of kind "train" that cost no training
-
-
-def test_counterexample_of_class():
-    def without(exercise, bug):
-        return evaluate(exercise, lambda *args: EXERCISES[exercise].solve(*args, bugs=[bug]), 0).shown
-
-    many, few = without("OwnMultiHeadAttention", "no_scale"), without("OwnFVSBN", "no_bias")
-    assert "\n  random parameters = 4\n  x: float32" in many and "qkv.weight" not in many
-    assert "\n  weight: float32" in few and "random parameters" not in few
-
-
-def test_argument_names_of_method(monkeypatch):
-    monkeypatch.setattr(EXERCISES["OwnMultiHeadAttention"], "forbid", ())       # the library's layer stands below
-    class Cut(MultiHeadAttention):
-        def forward(self, x, memory=None, mask=None):
-            return super().forward(x.detach(), memory, mask=mask)
-
-    class Stops(MultiHeadAttention):
-        def forward(self, x, memory=None, mask=None):
-            return super().forward(x, memory, mask=mask) if memory is None else x @ 1
-
-    stopped, cut = evaluate("OwnMultiHeadAttention", Stops, 0), evaluate("OwnMultiHeadAttention", Cut, 0)
-    assert "\n  x: float32" in stopped.shown and "\n  memory: float32" in stopped.shown and "argument" not in stopped.shown
-    assert cut.state == "wrong_gradient" and "the gradient by x is not" in cut.message
-    for id, exercise in EXERCISES.items():              # of each class, whatever its checks ask for
-        for check in exercise.checks if exercise.of_class else ():
-            if isinstance(check, Compare):
-                for args in check.cases(exercise.generator(0, check.name)):
-                    assert len(exercise.argument_names(args)) >= len(args), (id, args[0])
 
 
 @pytest.mark.parametrize("fault", ["kept_by_p", "ended_hold", "from_score", "ended_lost"])

@@ -202,12 +202,6 @@ def test_misspelled_forward():
     assert report.state == "error" and "Your class has no method forward; it has foward." in report.message
 
 
-def test_check_names_function_of_nearly_that_name(capsys):
-    namespace = {"check": check, "__name__": "__main__"}
-    exec('def fvsbn_conditional(x, W, c): return x\ncheck("fvsbn_conditionals")', namespace)
-    assert "There is a function fvsbn_conditional: rename it if it is meant." in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize("name", [each.id for each in EXERCISES.values() if not each.of_class and each.kind == "write"])
 def test_case(name):
     """The reference gives what is expected, and the same seed the same case."""

@@ -91,18 +91,3 @@ def test_score_time_limit(folder, capsys, monkeypatch):
     score("digits", alone)
     assert capsys.readouterr().out.startswith("Not entered: fit took 61 CPU-seconds, and 60 are allowed")
     assert not stored_tries("digits")
-
-
-def test_score_refuses_other_values(folder, capsys):
-    with pytest.raises(KeyError, match="digits, prose"):
-        score("faces", alone)
-    with pytest.raises(TypeError, match="fit returns None"):
-        score("digits", lambda train: None)
-    with pytest.raises(TypeError, match="no conditionals"):
-        score("digits", lambda train: Improper())
-
-    def unwritten(train):
-        raise NotImplementedError
-
-    assert len(score("digits", unwritten).rows) == 4
-    assert "still to be written" in capsys.readouterr().out

@@ -84,14 +84,6 @@ def test_fault_stops_release(course, capsys):
     assert "needs one cell each of task, answer, check, why" in capsys.readouterr().err
 
 
-def test_requirements_name_address(course):
-    spec = "course-lib @ git+https://git.example/org/course@main"
-    sample_course.change(course.solutions / "01-made-up.ipynb",
-                   lambda nb: nb["cells"][1].update(source=f'%pip install --quiet "{spec}"'))
-    release.run(course)
-    assert spec in (course.to / "student/requirements.txt").read_text().splitlines()
-
-
 def test_requirements_without_address(course, capsys):
     release.run(course)
     assert "no public address" in capsys.readouterr().out

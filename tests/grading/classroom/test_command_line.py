@@ -3,7 +3,6 @@ import csv
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import types
@@ -205,15 +204,6 @@ def test_grade_counts_copies_once(folder, grade):
     assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Handed in more than once" in (folder / "marks/pages/ada.html").read_text()
 
 
-@pytest.mark.thorough
-def test_grade_expanded_star(folder, grade):
-    marks, _ = everywhere(grade, folder, folder / "class", unread=True)
-    assert everywhere(grade, folder, *sorted((folder / "class").iterdir()), unread=True)[0] == marks
-    assert list(marks) == ["ada", "bo", "cy", "di"] and marks["di"] == (0, 11)
-    packed = shutil.make_archive(str(folder / "class"), "zip", folder, "class")
-    assert everywhere(grade, folder, packed, unread=True)[0] == marks
-
-
 def test_grade_zip_and_script(folder, grade):
     with zipfile.ZipFile(folder / "all.zip", "w") as archive:
         archive.writestr("ada/hw.ipynb", json.dumps(notebook(LOGLIK, TABLE)))
@@ -263,19 +253,6 @@ def test_grade_as_program_with_jobs(folder):
                          cwd=Path(__file__).parents[3])
     assert run.returncode == 1, run.stderr
     assert "5 students, mean score 40%" in run.stdout and "4/4" in run.stderr and "grading" in run.stderr
-
-
-def test_grade_output_survives_code_page(tmp_path):
-    """A pipe on Windows is cp1252, which has no 王."""
-    save(tmp_path / "class/王伟/hw.ipynb", notebook(LOGLIK))
-    save(tmp_path / "roster.txt", "ada\n王伟\n")
-    done = subprocess.run([sys.executable, "-m", "course_lib.grading", "grade", str(tmp_path / "class"), "--exercises", IDS[0], "--roster",
-                           str(tmp_path / "roster.txt"), "--csv", str(tmp_path / "marks.csv")], capture_output=True,
-                          env={**os.environ, "PYTHONIOENCODING": "cp1252"})
-    assert done.returncode == 0, done.stderr.decode("cp1252")
-    assert b"\\u738b\\u4f1f" in done.stdout and b"2 students, mean score" in done.stdout
-    data = (tmp_path / "marks.csv").read_bytes()
-    assert data.startswith(b"\xef\xbb\xbf") and "王伟" in data.decode("utf-8-sig")
 
 
 @pytest.mark.parametrize("way", ["a clone", *(pytest.param(way, marks=pytest.mark.thorough) for way in ("installed", "course-grader"))])

@@ -8,8 +8,7 @@ import pytest
 
 from course_lib.grading import __main__
 from course_lib.grading.classroom import lms
-from course_lib.grading.classroom.collection import collect
-from course_lib.grading.classroom.roster import Roster, read_roster
+from course_lib.grading.classroom.roster import read_roster
 from course_lib.grading.sandbox import sandbox
 from tests.grading.classroom.test_lms import WORKSHEET
 from tests.grading.sample_submissions import LOGLIK, notebook, save
@@ -64,16 +63,6 @@ def test_moodle_accepts_feedback(upload, tmp_path):
     pages = {moodle_reads(name, {501, 502, 503})[0]: text for name, text in found.items()}
     assert "Mo Lee: 6 of 6 points" in pages[501] and "Zoë Ünder: 6 of 6" in pages[502]
     assert "not submitted: No submission of this student was found." in pages[503]
-
-
-def test_moodle_names_of_older_versions(tmp_path):
-    """Before Moodle 3.1 a download had no folders."""
-    save(tmp_path / "Mo Lee_501_assignsubmission_file_hw.ipynb", notebook(LOGLIK))
-    save(tmp_path / "Bo Ek_502_assignsubmission_file_hw.ipynb", notebook(LOGLIK))
-    downloads = {item.student: item.download for item in collect([str(tmp_path)]).submissions}
-    paths = lms.name_files(list(downloads), downloads, Roster())
-    assert {name: moodle_reads(path, {501, 502}) for name, path in paths.items()} == {
-        "Mo Lee": (501, "feedback.html"), "Bo Ek": (502, "feedback.html")}
 
 
 def test_canvas_accepts_feedback(upload, tmp_path):

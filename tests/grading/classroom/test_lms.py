@@ -8,7 +8,7 @@ from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.lms import check_roster, import_table
 from course_lib.grading.classroom.roster import read_roster
 from course_lib.grading.verdict import Report
-from tests.grading.classroom.test_collection import CANVAS, GERMAN, MOODLE, SHEET
+from tests.grading.classroom.test_collection import CANVAS, GERMAN, MOODLE
 from tests.grading.sample_submissions import save
 
 ONE = "bernoulli_chain_loglik"
@@ -29,13 +29,6 @@ def rows(text):
 
 def sheet(tmp_path, text):
     return read_roster(str(save(tmp_path / "roster.csv", text)))
-
-
-@pytest.mark.parametrize("text", [MOODLE, SHEET, CANVAS, WORKSHEET, "student;id\nada;1\nbo;2\n"])
-def test_roster_reads_worksheet(tmp_path, text):
-    found = sheet(tmp_path, text)
-    assert [one for one in found.owners if one] == found.students
-    assert len(found.rows) == len(found.owners) == text.count("\n") - 1
 
 
 def test_moodle_worksheet(tmp_path):
@@ -91,8 +84,3 @@ def test_moodle_worksheet_in_german(tmp_path):
     assert (mo["Bewertung"], mo["Feedback als Kommentar"]) == ("50", f"{ONE}: wrong value (3 of 6)") and zoe["Bewertung"] == ""
     assert mo["ID"] == "Teilnehmer/in501" and mo["Bestwertung"] == "100,00"
     check_roster("moodle", sheet(tmp_path, GERMAN))
-
-
-def test_moodle_keeps_a_column_of_notes(tmp_path):
-    [row] = rows(import_table("moodle", sheet(tmp_path, "Prénom,Nom,Adresse de courriel,Note\nMo,Lee,mo@x,malade\n"), [record("Mo Lee", 3)], "hw"))
-    assert row["Note"] == "malade" and row["hw"] == "3"

@@ -4,7 +4,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from course_lib.grading.notebook import may_use_library
 from course_lib.grading.protocol import allowlist
 from course_lib.grading.protocol.calls import Local, Watch
 from course_lib.grading.verdict import grade
-from tests.exercises.answers.ready_made import READY_MADE
 from tests.grading.sample_submissions import graded, quick
 
 IMPORTS = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -99,8 +97,6 @@ REACHED = {                                              # exercise, its code, t
         "attention", "def attention(q, k, v, mask=None):\n    space = {'F': F, 'q': q, 'k': k, 'v': v, 'mask': mask}\n    exec("
         "'out = F.scaled_' + 'dot_product_attention(q, k, v, attn_mask=mask)', space)\n    out = space['out']" + REST,
         "F.scaled_dot_product_attention"),
-    "below torch.nn": ("attention", KERNEL.replace("CALL", "torch._C._nn.scaled_dot_product_attention"),
-                       "F.scaled_dot_product_attention"),
     "a helper": ("attention", KERNEL.replace("CALL", "F.scaled_dot_product_attention").replace("def attention", "def helper")
                  + "\n\ndef attention(q, k, v, mask=None):\n    return helper(q, k, v, mask)", "F.scaled_dot_product_attention"),
     "multi-head attention": ("cross_attention", """
@@ -112,28 +108,15 @@ def cross_attention(dec, enc, Wq, Wk, Wv, src_mask):
         k_proj_weight=Wk.T, v_proj_weight=Wv.T)
     return out.transpose(0, 1)
 """, "F.multi_head_attention_forward"),
-    "its module": ("cross_attention", """
-def cross_attention(dec, enc, Wq, Wk, Wv, src_mask):
-    return nn.MultiheadAttention(dec.shape[-1], 1, batch_first=True)(dec, enc, enc, key_padding_mask=~src_mask)[0]
-""", "F.multi_head_attention_forward"),
     "a method": ("stable_log_softmax", LOGS + "a.log_softmax(-1)", "F.log_softmax"),
-    "a module": ("stable_log_softmax", LOGS + "nn.LogSoftmax(-1)(a)", "F.log_softmax"),
-    "torch.special": ("stable_log_softmax", LOGS + "torch.special.log_softmax(a, -1)", "F.log_softmax"),
     "an operator": ("stable_log_softmax", LOGS + "torch.ops.aten.log_softmax.int(a, -1)", "F.log_softmax"),
-    "its private form": ("stable_log_softmax", LOGS + "torch._log_softmax(a, -1, False)", "F.log_softmax"),
     "a distribution": ("stable_log_softmax", LOGS + "torch.distributions.Categorical(logits=a).logits", "torch.logsumexp"),
-    "vmap": ("stable_log_softmax", LOGS + "torch.func.vmap(lambda r: r.log_softmax(0))(a.reshape(-1, a.shape[-1]))"
-             ".reshape(a.shape)", "F.log_softmax"),
-    "map": ("stable_log_softmax", LOGS + "torch.stack(list(map(lambda r: F.softmax(r, -1), [a])))[0].log()", "F.softmax"),
     "a loss": ("stable_log_softmax", LOGS + "-torch.stack([nn.CrossEntropyLoss(reduction='none')(a.reshape(-1, a.shape[-1]), "
                "torch.full((a.numel() // a.shape[-1],), j)) for j in range(a.shape[-1])], -1).reshape(a.shape)",
                "F.cross_entropy"),
     "the error is swallowed": (
         "stable_log_softmax", "def stable_log_softmax(a):\n    try:\n        return a.log_softmax(-1)\n    except BaseException:\n"
         "        return a", "F.log_softmax"),
-    "layer norm": ("layer_norm", NORM + "return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)", "F.layer_norm"),
-    "nn.LayerNorm": ("layer_norm", NORM + "return gamma * nn.LayerNorm(x.shape[-1], eps)(x) + beta", "F.layer_norm"),
-    "below it": ("layer_norm", NORM + "return torch.native_layer_norm(x, x.shape[-1:], gamma, beta, eps)[0]", "F.layer_norm"),
     "in the second check only": ("layer_norm", NORM + "if eps == 1e-5: return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)\n    "
                                  "return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + eps)"
                                  ".sqrt() + beta", "F.layer_norm"),
@@ -159,26 +142,6 @@ def test_watch_notices_forbidden(tmp_path, worker, way):
         assert (report.state, report.earned) == ("forbidden", 0), report
         assert f"uses {reached}, itself or through another function" in report.message
     assert not _get_current_function_mode_stack()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("answer", READY_MADE)
-def test_ready_made_answers_are_right(answer):
-    name = answer.split(":")[0]
-    exercise = EXERCISES[name]
-    patient, spent = Local(READY_MADE[answer], deadline=600.0).call, []
-
-    def call(*args, **more):
-        began = time.process_time()
-        outcome = patient(*args, **more)
-        spent.append(time.process_time() - began)
-        return outcome
-
-    for seed in range(2):
-        assert grade(exercise, call, seed).state == "right"
-    assert max(spent) < exercise.deadline                # of the processor: by the clock it hangs on what else the machine does
-    report = evaluate(name, READY_MADE[answer], 0)
-    assert (report.state, report.earned) == ("forbidden", 0) and " uses " in report.message, report
 
 
 def test_watch_ignores_exercise_functions():

@@ -12,7 +12,7 @@ import torch
 
 from course_lib.grading.protocol import wire
 from course_lib.grading.protocol.calls import OutOfTime, time_limit
-from course_lib.grading.protocol.wire import Broken, Channel, Endpoint, TooLarge, TooSlow
+from course_lib.grading.protocol.wire import Broken, Channel, Endpoint, TooSlow
 
 
 @pytest.fixture
@@ -53,14 +53,6 @@ def test_pack_refuses_objects():
     for value in (object(), 1j, b"x", {1, 2}, torch.eye(2).to_sparse()):
         with pytest.raises((TypeError, RuntimeError)):
             there_and_back(value)
-
-
-def test_pack_refuses_depth():
-    deep = []
-    for _ in range(wire.DEPTH + 2):
-        deep = [deep]
-    with pytest.raises(TooLarge):
-        there_and_back(deep)
 
 
 def message(tree, *tensors):
@@ -130,26 +122,6 @@ def test_timeout_leaves_no_message_half_read(ends, size):
             time.sleep(0.01)
     while here.receive(soon())[0]["reply"] != 2:
         pass
-
-
-def test_timeout_leaves_no_message_half_sent(ends):
-    here, there = Channel(ends[0]), Channel(ends[1])
-    found = []
-
-    def slowly():
-        time.sleep(0.3)
-        while "two" not in found:
-            found.append(there.receive(soon())[0]["ask"])
-
-    thread = threading.Thread(target=slowly, daemon=True)
-    with pytest.raises(OutOfTime), time_limit(0.1):
-        thread.start()
-        here.send({"ask": "one"}, [bytes(3_000_000)])    # more than the socket takes before anybody reads
-        while True:
-            time.sleep(0.01)
-    here.send({"ask": "two"}, [])
-    thread.join()
-    assert found[-1:] == ["two"]
 
 
 def serving(sock, **answers):
@@ -227,15 +199,3 @@ def test_generator_round_trip(ends):
     assert torch.equal(first[0], again[0]) and first[1:] == again[1:]
     expected = draws([torchs, pythons])
     assert torch.equal(first[0], expected[0]) and first[1:] == expected[1:]
-
-
-@pytest.mark.parametrize("data", [
-    {"generator": {"tensor": 0, "dtype": "uint8", "shape": [8]}}, {"random": {"list": [3, {"list": [1]}, None]}}])
-def test_generator_state_is_refused(ends, data):
-    def sent():
-        return json.loads(json.dumps(data))
-
-    here = Endpoint(Channel(ends[0]))
-    for here.generators in (False, True):
-        with pytest.raises(Broken):
-            here.unpack(sent(), [bytearray(8)])

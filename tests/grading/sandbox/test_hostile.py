@@ -228,14 +228,6 @@ def test_failing_definition_is_reported(tmp_path, worker, what, state):
     assert second.state == "right"
 
 
-@pytest.mark.thorough
-def test_hanging_cells_end(tmp_path, worker):
-    cells = [HANG] + [f"A{i} = hang()" for i in range(12)]
-    wants = f"def bernoulli_chain_loglik(x, p):\n    return {', '.join(f'A{i}' for i in range(12))}"
-    first, second = graded(tmp_path, worker, *cells, wants, TABLE, exercises=quick(), limits=SHORT).reports
-    assert first.state == "timeout" and second.state == "right"
-
-
 def test_notebook_has_time_limit(tmp_path, worker):
     from dataclasses import replace
 
@@ -267,24 +259,6 @@ def test_misused_function_costs_only_answer(tmp_path, worker, body, words):
     cell = "def find_leaks(conditionals, n):\n" + "\n".join("    " + line for line in body.splitlines())
     report = graded(tmp_path, worker, "import torch", cell, exercises=quick("find_leaks", deadline=3)).reports[0]
     assert report.earned == 0 and words in report.message and "could not be graded" not in report.message, report
-
-
-UNTIDY = {
-    "one cell for all": [LOGLIK + TABLE],
-    "split into many": [*LOGLIK.strip().split("\n\n"), TABLE],
-    "duplicated": [LOGLIK, TABLE, LOGLIK, TABLE],
-    "an earlier try": ["def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError", LOGLIK, TABLE],
-    "syntax error in one cell": ["def x(:", LOGLIK, TABLE], "magics": ["%matplotlib inline\n!ls", "%%time\n" + LOGLIK, TABLE],
-    "exceptions before the function": ["1 / 0", "import nowhere", LOGLIK, TABLE],
-    "a name from elsewhere": [LOGLIK.replace("bernoulli_chain_loglik", "mine"), "bernoulli_chain_loglik = mine", TABLE],
-    "empty cells": ["", "# nothing", LOGLIK, "   ", TABLE],
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("what", UNTIDY)
-def test_untidy_notebook_is_graded(tmp_path, worker, what):
-    assert graded(tmp_path, worker, *UNTIDY[what]).score == 1
 
 
 def test_notebook_without_metadata_is_graded(tmp_path, worker):

@@ -9,7 +9,7 @@ import pytest
 
 from book._tools import setup_cell
 from course_lib.grading.sandbox.inside.worker import children
-from course_lib.grading.submissions import cells, files
+from course_lib.grading.submissions import files
 from course_lib.grading.submissions import notebook as notebook_module
 from course_lib.grading.submissions.files import Unreadable, read_file
 from course_lib.grading.submissions.notebook import Entangled, parse
@@ -41,22 +41,6 @@ def test_needed_takes_names_read():
         "def f(x, y=math.pi):\n    return helper(x) + y"]
 
 
-@pytest.mark.parametrize("definition", [
-    "f = lambda: 7", "def other():\n    return 7\nf = other", "if True:\n    def f():\n        return 7",
-    "try:\n    import nowhere\nexcept ImportError:\n    pass\ndef f(): return 7", "x = 1; f = lambda: 7",
-    "async_ = 3\nf, g = (lambda: 7), 2", "class C:\n    def __call__(self): return 7\nf = C()",
-    "def f():\n    '''a string\n%time in it\n!ls'''\n    return 7"])
-def test_needed_definitions_of_every_kind(definition):
-    found = read(definition)
-    space = {}
-    for one in found.needed("f"):
-        try:
-            exec(one.text, space)
-        except ImportError:
-            pass
-    assert space["f"]() == 7
-
-
 @pytest.mark.parametrize("cell", [
     "%matplotlib inline\ndef f():\n    return 7", "%%time\ndef f():\n    return 7", "!pip install x\ndef f(): return 7",
     "files = !ls\ndef f(): return 7", "%pip install x\n%load_ext y\nf = lambda: 7", "f = lambda: 7\nf?\n?f",
@@ -70,13 +54,6 @@ def test_parse_skips_magics(cell):
 def test_parse_lists_loops_and_calls():
     found = read("import sys\nsys.exit(1)", "while True:\n    pass", "print(2)\n'text'\ncheck('f')", "def f(): pass")
     assert lines_not_run(found, "f") == [(1, 2), (2, 1)] and [one.cell for one in found.needed("f")] == [4]
-
-
-def test_parse_drops_grader_imports():
-    found = read("from course_lib.grading import check\nimport course_lib.exercises as bank, math\n"
-                 "from course_lib import grading, density", "def f():\n    return check, bank, math, grading, density")
-    assert sorted(one.text for one in found.needed("f") if one.imports) == \
-        ["from course_lib import density", "import math"]
 
 
 def test_parse_drops_grader_imports_in_blocks():
@@ -176,13 +153,6 @@ def test_parse_script():
         parse("x = 'é'".encode("latin-1"), "hw.py")
 
 
-def test_parse_statement_that_shares_line():
-    found = read("a = 1; b = 2  # both", "c = 4;", "d = ('x',\n  'y'); e = d", "def f(): x = 1; return x",
-                 "'é'; h = 5")
-    assert [one.text for one in found.statements] == [
-        "a = 1", "b = 2", "c = 4;", "d = ('x', 'y')", "e = d", "def f(): x = 1; return x", "h = 5"]
-
-
 BRANCHES = {                    # what a notebook says, and what f() gives after it
     "the first of two branches": (["FAST = True", "if FAST:\n    def f():\n        return 1\nelse:\n    def f():\n"
                                                   "        raise NotImplementedError"], 1),
@@ -265,39 +235,6 @@ def test_needed_takes_what_changes_a_value(what):
 def test_parse_names_what_is_left_out():
     found = read("%load_ext x\n!ls -l\nfiles = !ls\nprint?\n%time a = 1", "%%bash\nls", "%%time\n%timeit f()\nb = 2")
     assert found.left_out == [(1, "%load_ext"), (1, "!ls"), (1, "!ls"), (2, "%%bash"), (3, "%timeit")] and found.names == ["files", "a", "b"]
-
-
-LONG = {                        # what grows, and the cells of it
-    "statements of one line": lambda n: [";".join(f"a{i}=1" for i in range(n))],
-    "statements of one block's line": lambda n: ["if 1: " + ";".join(f"a{i}=1" for i in range(n))],
-    "lines": lambda n: ["\n".join(f"a{i} = 1" for i in range(n))],
-    "functions": lambda n: ["\n".join(f"def a{i}():\n    return 1" for i in range(n))],
-    "decorators": lambda n: ["@x\n" * n + "def f(): pass"],
-    "strings over lines": lambda n: ["a = '''" + "\n" * n + "'''\nb = 2"] * 3,
-}
-
-
-@pytest.mark.parametrize("what", LONG)
-def test_parse_takes_linear_time(monkeypatch, what):
-    """Counted in characters that are parsed, printed or compared."""
-    work = 0
-
-    def counted(function, size):
-        def call(*args, **kwargs):
-            nonlocal work
-            result = function(*args, **kwargs)
-            work += size(args, result)
-            return result
-
-        return call
-
-    monkeypatch.setattr(cells, "to_tree", counted(cells.to_tree, lambda args, _: len(args[0])))
-    monkeypatch.setattr(cells.symtable, "symtable", counted(cells.symtable.symtable, lambda args, _: len(args[0])))
-    monkeypatch.setattr(cells.ast, "dump", counted(cells.ast.dump, lambda _, result: len(result)))
-    for size in (100, 1000):
-        work, sources = 0, LONG[what](size)
-        read(*sources)
-        assert work < 100 * sum(map(len, sources)), f"{work} for {size}"
 
 
 def test_needed_gives_up_on_tangle(monkeypatch):
