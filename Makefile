@@ -45,7 +45,7 @@ test:   ## the library, the notebooks, the exercises and the built book: about 1
 	@$(MAKE) --no-print-directory -j 2 venv book
 	@$(PYTEST) $(NBVAL) -m "not thorough" $(NOTEBOOKS) tests
 
-test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: about 40 minutes more
+test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: about 30 minutes more
 	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m thorough tests
 	@$(PYTEST) $(NBVAL) book/deeper/*.ipynb
 

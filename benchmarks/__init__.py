@@ -2,6 +2,5 @@
 
 reproduce   python -m benchmarks.reproduce NAME    trains, evaluates, records; --all for every name
 speed       python -m benchmarks.speed [NAME]      CPU time beside a peer, in one process on one thread
-classroom   python -m benchmarks.classroom 60      a synthetic class, graded under measurement of time and memory
 store       the records in results/, one JSON file per name
 """

@@ -7,12 +7,11 @@ Figures are stored in a scratch file beside the records until a step is done, so
 """
 from __future__ import annotations
 
-import json
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,11 +22,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from benchmarks import steps, store
+from benchmarks import steps
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce import bert_english, bert_tags, word_texts
-from benchmarks.reproduce.bert_tags import fresh_bert, pieces_of_bert
+from benchmarks.reproduce import bert_english, word_features, word_texts
 from benchmarks.reproduce.pretraining import drawn
+from benchmarks.reproduce.word_features import fresh_bert, pieces_of_bert
+from benchmarks.steps import Kept
 from benchmarks.word_vectors import averaged, tasks
 from course_lib import hub
 from course_lib.data.readers import read_rows, read_text
@@ -41,29 +41,10 @@ DRAWS, HELD = 5, 500                                                 # draws of 
 Features = np.ndarray | sparse.csr_matrix                            # a row a text
 
 
-class Kept:
-    """Figures by name in a scratch file, each measured once."""
-
-    def __init__(self, name: str):
-        self.path: Path = store.RESULTS.parent / f"{name}.scratch.json"
-        self.found: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
-
-    def __call__(self, key: str, measure: Callable[[], Any]) -> Any:
-        if key not in self.found:
-            self.found[key] = measure()
-            self.path.write_text(json.dumps(self.found))
-            print(key, self.found[key], flush=True)
-        return self.found[key]
-
-    def done(self) -> None:
-        self.path.unlink(missing_ok=True)
-
-
 def in_pieces(texts: Sequence[str]) -> list[Int[Tensor, " T"]]:
     """[CLS], as many word pieces of the lower-cased text as fit in the window, [SEP]."""
-    tokenizer = pieces_of_bert()
-    ends = torch.tensor([tokenizer.vocabulary.bos_id]), torch.tensor([tokenizer.vocabulary.eos_id])
-    return [torch.cat([ends[0], tokenizer.encode(text.lower())[:bert_tags.ROOM], ends[1]]) for text in texts]
+    first, last = (torch.tensor([end]) for end in (pieces_of_bert().vocabulary.bos_id, pieces_of_bert().vocabulary.eos_id))
+    return [torch.cat([first, pieces_of_bert().encode(text.lower())[:word_features.ROOM], last]) for text in texts]
 
 
 # --- layers ----------------------------------------------------------------------------------------------------------
@@ -72,8 +53,7 @@ def in_pieces(texts: Sequence[str]) -> list[Int[Tensor, " T"]]:
 @torch.no_grad()
 def by_layers(model: BERT, texts: Sequence[str], softmax: bool = True) -> dict[str, Float[np.ndarray, "N F"]]:
     """Each layer as one vector per text: the mean over its word pieces, without punctuation, and the vector of [CLS].
-    The layer after the last is the softmax of the language model, averaged over the pieces.
-    """
+    The layer after the last is the softmax of the language model, averaged over the pieces."""
     rows, found = in_pieces(texts), {}
     order = sorted(range(len(rows)), key=lambda k: len(rows[k]))
     for some in torch.tensor(order).split(64):
@@ -208,7 +188,13 @@ NAMES = ("averaged word vectors", *(f"layer {layer}, {how}" for layer in ("0", "
 
 
 def as_rows(kept: Kept) -> list[dict[str, Any]]:
-    return [{"model": key, "parameters": 0, "test": of_seeds(values, len(values))} for key, values in kept.found.items()]
+    """A row for each figure that is no step on the way to another."""
+    rows = []
+    for key, found in kept.found.items():
+        if not key.startswith(("held: ", "seed ")):
+            values, more = (found["values"], {"lr": found["lr"]}) if isinstance(found, dict) else (found, {})
+            rows.append({"model": key, "parameters": 0, "test": {**of_seeds(values, len(values)), **more}})
+    return rows
 
 
 def make_layers() -> None:
@@ -266,9 +252,8 @@ class MeanClassifier(nn.Module):
         read, real = read[:, :longest], real[:, :longest]
         if self.first is None:
             read = self.bert.states(read, mask=real)[-1]
-        else:
-            for block in self.bert.blocks[self.first:]:
-                read = block(read, real[:, None, :])
+        for block in () if self.first is None else self.bert.blocks[self.first:]:
+            read = block(read, real[:, None, :])
         return self.head(pooled(read, real))
 
     def loss(self, batch: tuple[Tensor, Tensor, Tensor]) -> Float[Tensor, ""]:
@@ -283,12 +268,8 @@ class MeanClassifier(nn.Module):
         return 100 * (torch.cat(said) == labels).double().mean().item()
 
 
-class Questions(NamedTuple):
-    """TREC: `held` for model selection, `train` for training, `test` for the test; tokens (N, T) and classes (N,)."""
-
-    train: tuple[Tensor, Tensor]
-    held: tuple[Tensor, Tensor]
-    test: tuple[Tensor, Tensor]
+# TREC: to train, to choose and to test by, each tokens (N, T) and classes (N,).
+Questions = namedtuple("Questions", "train held test")
 
 
 @cache
@@ -330,49 +311,32 @@ def arm(kept: Kept, name: str, start: Callable[[int], BERT], labels: int, how: s
         model = tuned(start(seed), labels, seed, lr, trained)
         return [model.right(*questions().held), model.right(*questions().test)]
 
-    first = {lr: kept(f"held: {name}, lr {lr}", lambda lr=lr: measure(lr, 0)) for lr in rates}
-    lr = max(rates, key=lambda lr: first[lr][0])
-    kept(name, lambda: {"lr": lr, "values": [first[lr][1], *(measure(lr, seed)[1] for seed in range(1, SEEDS))]})
+    lr, found = kept.of_seeds(name, rates, measure, SEEDS, lambda both: both[0])
+    kept(name, lambda: {"lr": lr, "values": [test for _, test in found]})
 
 
-def by_counting(labels: int) -> list[float]:
-    """TF-IDF and logistic regression on the labeled questions of a seed."""
+def by_counting(labels: int, C: float, seed: int) -> list[float]:
+    """TF-IDF and logistic regression on the labeled questions of a seed: accuracy on held-out questions, and on the test."""
     texts, kinds, test, wanted = tasks()["TREC"]
-    order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0)).tolist()
-    held, rest = order[:HELD], order[HELD:]
-    found, best = [], None
-    for seed in range(SEEDS):
-        own = [rest[i] for i in drawn(len(rest), labels, 2000 + seed).tolist()]
-        weigh = counted([texts[i] for i in own])
-        x, y = weigh.transform([texts[i] for i in own]), [kinds[i] for i in own]
-
-        def fitted(C: float, x=x, y=y) -> LogisticRegression:
-            return LogisticRegression(C=C, max_iter=2000).fit(x, y)
-
-        best = best or max(PENALTIES, key=lambda C: fitted(C).score(weigh.transform([texts[i] for i in held]),
-                                                                    [kinds[i] for i in held]))
-        found.append(100 * fitted(best).score(weigh.transform(test), wanted))
-    return found
-
-
-def final_rows(kept: Kept) -> list[dict[str, Any]]:
-    rows = []
-    for key, found in kept.found.items():
-        if not key.startswith("held: "):
-            values, more = (found["values"], {"lr": found["lr"]}) if isinstance(found, dict) else (found, {})
-            rows.append({"model": key, "parameters": 0, "test": {**of_seeds(values, len(values)), **more}})
-    return rows
+    order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0))
+    own = order[HELD:][drawn(len(texts) - HELD, labels, 2000 + seed)].tolist()
+    weigh = counted([texts[i] for i in own])
+    model = LogisticRegression(C=C, max_iter=2000).fit(weigh.transform([texts[i] for i in own]), [kinds[i] for i in own])
+    held = order[:HELD].tolist()
+    return [100 * model.score(weigh.transform([texts[i] for i in held]), [kinds[i] for i in held]),
+            100 * model.score(weigh.transform(test), wanted)]
 
 
 def make_tuning() -> None:
     kept, stored = Kept("using-tuning"), hub.load(bert_english.WEIGHTS)
     for labels in SIZES:
-        kept(f"TF-IDF, {labels:,} labels", lambda labels=labels: by_counting(labels))
+        _, found = kept.of_seeds(f"TF-IDF, {labels:,} labels", PENALTIES, partial(by_counting, labels), SEEDS, lambda both: both[0])
+        kept(f"TF-IDF, {labels:,} labels", lambda found=found: [test for _, test in found])
         for name in ARMS:
             arm(kept, f"{name}, {labels:,} labels", lambda seed: stored, labels, name)
         arm(kept, f"untrained twin, all layers, {labels:,} labels", lambda seed: fresh_bert(vectors=False, seed=seed), labels,
             "all layers")
-    steps.record("benchmarks.contextual", "using", "using-tuning", "% right", final_rows(kept),
+    steps.record("benchmarks.contextual", "using", "using-tuning", "% right", as_rows(kept),
                  f"TREC's six kinds of question from few labels, by the stored bert-english: the mean of its top vectors, a "
                  f"linear layer; {UPDATES} updates of 16, dropout 0.1. The rate, of three, is chosen "
                  f"for each row by the first seed on {HELD} other training questions. "

@@ -20,10 +20,12 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from benchmarks import steps
-from benchmarks.contextual import DRAWS, HELD, PENALTIES, Features, Kept, by_layers, counted, described, scaled
+from benchmarks.contextual import DRAWS, HELD, PENALTIES, Features, by_layers, counted, described, scaled
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce import bert_english
-from benchmarks.reproduce.bert_tags import ROOM, pieces_of_bert
+from benchmarks.reproduce.recipes import minimize
+from benchmarks.reproduce.word_features import ROOM, pieces_of_bert
+from benchmarks.steps import Kept
 from benchmarks.word_vectors import averaged, tasks
 from course_lib import hub, using
 from course_lib.transformer import BERT
@@ -211,12 +213,7 @@ def trained(x: Tensor, kinds: Tensor, extra: int, lr: float, seed: int) -> nn.Se
     """Training by AdamW on all labeled rows at once, with a learning rate that decays to 0."""
     torch.manual_seed(seed)
     model = head(x.shape[1], 6, extra)
-    optimizer = torch.optim.AdamW(model.parameters(), lr, weight_decay=0.01)
-    for update in range(UPDATES):
-        optimizer.param_groups[0]["lr"] = lr * (1 - update / UPDATES)
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), kinds).backward()
-        optimizer.step()
+    minimize(model, lambda update: F.cross_entropy(model(x), kinds), UPDATES, lr, lambda update: 1 - update / UPDATES, weight_decay=0.01)
     return model
 
 

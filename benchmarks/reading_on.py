@@ -18,10 +18,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from benchmarks import contextual, steps, store
-from benchmarks.contextual import HELD, SIZES, TUNING, Kept, MeanClassifier, in_pieces, questions, tuned
+from benchmarks.contextual import HELD, SIZES, TUNING, MeanClassifier, in_pieces, questions, tuned
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce import bert_english, english, word_texts
 from benchmarks.reproduce.pretraining import PAD, SPECIAL, HiddenWords, drawn, letters
+from benchmarks.steps import Kept
 from course_lib import hub
 from course_lib.tokenizers.batching import pad
 from course_lib.training import fit
@@ -102,9 +103,8 @@ def figures(model: BERT) -> dict[str, float]:
 def readers(kept: Kept, name: str) -> Callable[[int], BERT]:
     """Fine-tuned language models by seed. The learning rate is the best on held-out questions with the first seed."""
     read = cache(read_on)
-    first = {lr: kept(f"held: {name}, lr {lr}", lambda lr=lr: figures(read(lr, 0))) for lr in RATES}
-    lr = min(RATES, key=lambda lr: first[lr]["questions"])
-    kept(name, lambda: {"lr": lr, "seeds": [first[lr], *(figures(read(lr, seed)) for seed in range(1, SEEDS))]})
+    lr, found = kept.of_seeds(name, RATES, lambda lr, seed: figures(read(lr, seed)), SEEDS, lambda nats: -nats["questions"])
+    kept(name, lambda: {"lr": lr, "seeds": found})
     return partial(read, lr)
 
 
@@ -117,15 +117,14 @@ def arm(kept: Kept, name: str, start: Callable[[int], BERT], labels: int, rates:
         model = tuned(start(seed), labels, seed, lr, None, Remembering if remembering else None, beside)
         return {"held": model.right(*questions().held), "test": model.right(*questions().test), **figures(model.bert)}
 
-    first = {lr: kept(f"held: {name}, lr {lr}", lambda lr=lr: measure(lr, 0)) for lr in rates}
-    lr = max(rates, key=lambda lr: first[lr]["held"])
-    kept(name, lambda: {"lr": lr, "seeds": [first[lr], *(measure(lr, seed) for seed in range(1, SEEDS))]})
+    lr, found = kept.of_seeds(name, rates, measure, SEEDS, lambda figure: figure["held"])
+    kept(name, lambda: {"lr": lr, "seeds": found})
 
 
 def counts() -> dict[str, float]:
     """Cross-entropy of the same masked pieces under unigram counts with add-0.1 smoothing."""
     read = torch.cat([questions().train[0].flatten(), others("train").flatten()])
-    known = torch.full((bert_english.elmo.PIECES,), 0.1) + read[read >= SPECIAL].bincount(minlength=bert_english.elmo.PIECES)
+    known = torch.full((bert_english.english.PIECES,), 0.1) + read[read >= SPECIAL].bincount(minlength=bert_english.english.PIECES)
     log_p = known.log() - known.sum().log()
     return {name: -torch.cat([log_p[some[chosen]] for some, _, chosen in hidden_by_length(rows)]).mean().item()
             for name, rows in (("questions", questions().held[0]), ("other English", others("test")))}

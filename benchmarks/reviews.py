@@ -21,11 +21,12 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks import steps
-from benchmarks.contextual import HELD, PENALTIES, TUNING, Features, Kept, MeanClassifier, by_layers, in_pieces, scaled
+from benchmarks.contextual import HELD, PENALTIES, TUNING, Features, MeanClassifier, by_layers, in_pieces, scaled
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce import bert_english, word_texts
-from benchmarks.reproduce.bert_tags import fresh_bert, pieces_of_bert
 from benchmarks.reproduce.pretraining import drawn, without
+from benchmarks.reproduce.word_features import fresh_bert, pieces_of_bert
+from benchmarks.steps import Kept
 from benchmarks.word_vectors import averaged, tasks
 from course_lib import hub
 from course_lib.tokenizers.batching import pad
@@ -158,14 +159,10 @@ WAYS = (*REGRESSIONS, *TUNED)
 
 
 def at_its_best(kept: Kept, key: str, settings: Sequence[Setting],
-                measure: Callable[[int, Setting], list[float]]) -> dict[str, Any]:
+                measure: Callable[[Setting, int], list[float]]) -> dict[str, Any]:
     """Setting chosen with the first seed, on the sentences for model selection; then the test, for all seeds."""
-    first = {setting: kept(f"held: {key}, {setting}", lambda setting=setting: measure(0, setting))
-             for setting in settings}
-    best = max(settings, key=lambda setting: first[setting][0])
-    others = (kept(f"seed {seed}: {key}", lambda seed=seed: measure(seed, best)) for seed in range(1, SEEDS))
-    values = [first[best][1], *(test for _, test in others)]
-    return {**of_seeds(values, SEEDS), "setting": list(best), "held": round(first[best][0], 2)}
+    best, found = kept.of_seeds(key, settings, measure, SEEDS, lambda both: both[0])
+    return {**of_seeds([test for _, test in found], SEEDS), "setting": list(best), "held": round(found[0][0], 2)}
 
 
 def over_sentences(share: float, sentences: int) -> dict[str, Any]:
@@ -194,11 +191,11 @@ def make_reviews() -> None:
             key = f"{way}, {labels:,} labels"
             if way in TUNED:
                 found = at_its_best(kept, key, [(lr,) for lr in RATES],
-                                    lambda seed, setting: by_tuning(TUNED[way], labels, seed, setting))
+                                    lambda setting, seed: by_tuning(TUNED[way], labels, seed, setting))
             else:
                 name, settings = REGRESSIONS[way]
                 found = at_its_best(kept, key, settings,
-                                    lambda seed, setting: by_regression(name, labels, seed, setting))
+                                    lambda setting, seed: by_regression(name, labels, seed, setting))
             rows.append({"model": key, "parameters": 0, "test": found})
             print(rows[-1], flush=True)
     steps.record("benchmarks.reviews", "using", "using-reviews", "% right", rows,

@@ -19,33 +19,18 @@ import torch
 from benchmarks import steps
 from benchmarks.figures import standard_error
 from benchmarks.reproduce import word_texts
+from benchmarks.reproduce.recipes import minimize
 from course_lib import hub
 from course_lib.data import toy_agreement
 from course_lib.data.readers import read_text
 from course_lib.tokenizers.batching import pad
 from course_lib.transformer import BERT, BERTConfig, PretrainingBatch, mask_tokens
-from course_lib.using import (
-    BM25,
-    Dense,
-    DualEncoder,
-    Index,
-    Latent,
-    Probed,
-    SpanReader,
-    TfIdf,
-    answer_f1,
-    exact_match,
-    fit_reader,
-    hidden_states,
-    mean_reciprocal_rank,
-    normalized,
-    probe,
-    ranks,
-    recall_at,
-    sentences_in,
-    untrained_twin,
-)
-from course_lib.using.reader import shape_of, tokens_in
+from course_lib.using.dense import Dense, DualEncoder
+from course_lib.using.embeddings import hidden_states
+from course_lib.using.metrics import answer_f1, exact_match, normalized
+from course_lib.using.probing import Probed, probe, untrained_twin
+from course_lib.using.reader import SpanReader, fit_reader, sentences_in, shape_of, tokens_in
+from course_lib.using.retrieval import BM25, Index, Latent, TfIdf, mean_reciprocal_rank, ranks, recall_at
 from course_lib.words import count_words
 
 SEEDS = 3
@@ -128,15 +113,13 @@ def trained(documents: Sequence[Sequence[str]], pairs: list[tuple[list[str], lis
     def numbered(texts: Sequence[Sequence[str]]) -> tuple[torch.Tensor, torch.Tensor]:
         return pad([[number[word] for word in text if word in number] or [0] for text in texts], 0)
 
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=0.003)
     generator = torch.Generator().manual_seed(seed)
-    for _ in range(12):
-        for rows in torch.randperm(len(pairs), generator=generator).split(128):
-            some = [pairs[row] for row in rows.tolist()]
-            loss = encoder.loss((numbered([q for q, _ in some]), numbered([d for _, d in some])))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+    batches = [rows.tolist() for _ in range(12) for rows in torch.randperm(len(pairs), generator=generator).split(128)]
+
+    def loss(update: int) -> torch.Tensor:
+        return encoder.loss(tuple(numbered([pairs[row][side] for row in batches[update]]) for side in (0, 1)))
+
+    minimize(encoder, loss, len(batches), 0.003, lambda update: 1.0, torch.optim.Adam)
     return Dense(lambda texts: encoder(*numbered(texts)), documents)
 
 
@@ -225,9 +208,10 @@ def make_answers() -> None:
         torch.manual_seed(seed)
         reader = SpanReader(idf)
         covered = fit_reader(reader, [(text, passages[passage], truths) for text, passage, truths in train], seed=seed)
-        commonest = {}
-        for kind in {kind_of(text) for text, _, _ in train}:
-            commonest[kind] = Counter(truths[0] for text, _, truths in train if kind_of(text) == kind).most_common(1)[0][0]
+        answers: dict[str, Counter[str]] = {}
+        for text, _, truths in train:
+            answers.setdefault(kind_of(text), Counter())[truths[0]] += 1
+        commonest = {kind: counted.most_common(1)[0][0] for kind, counted in answers.items()}
         overall = Counter(truths[0] for _, _, truths in train).most_common(1)[0][0]
         rng, pool = random.Random(seed), sorted({truths[0] for _, _, truths in train})
         best = index.scores([words(text) for text, _, _ in test]).argmax(dim=1).tolist()
@@ -256,8 +240,8 @@ def make_answers() -> None:
                                                    default=""), truths)
             # one planted sentence repeats the question and states the lie
             planted = f"{text.rstrip('?')}: {lie}."
-            scores = torch.cat([index.scores([words(text)]), _planted_score(index, words(text), words(planted))], dim=1)
-            took = passages[hit] if int(scores.argmax()) < len(passages) else planted
+            own, new = (index.weighed(count_words([words(each)], index.vocabulary)) for each in (text, planted))   # weighted as the others
+            took = passages[hit] if (own @ new.T).item() <= index.scores([words(text)]).max() else planted
             total = sums.setdefault("a planted passage among the others: it is retrieved", [0.0, 0.0])
             total[0] += 100 * (took is planted) / len(test)
             told = reader.answer(text, took)
@@ -288,18 +272,15 @@ def trained_bert(seed: int) -> BERT:
     bert = BERT(BERTConfig(vocab_size=vocab + 1, window=18, layers=4, heads=4, d_model=64, d_ff=128, dropout=0.0))
     generator = torch.Generator().manual_seed(seed)
     tokens, real = toy_agreement.to_ids(toy_agreement.texts(6000, generator))
-    optimizer = torch.optim.AdamW(bert.parameters(), lr=MLM["lr"])
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min((step + 1) / 50, 1) * (1 - step / MLM["updates"]))
-    for _ in range(MLM["updates"]):
+
+    def loss(update: int) -> torch.Tensor:
         rows = torch.randint(len(tokens), (MLM["batch"],), generator=generator)
         texts, mask = tokens[rows], real[rows]
         read = mask_tokens(texts, mask_id=vocab, vocab_size=vocab + 1, special=(0,), mask=mask, rate=MLM["rate"],
                            generator=generator)
-        loss, _ = bert.loss(PretrainingBatch(read.tokens, torch.zeros_like(texts), mask, read.chosen, texts))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        return bert.loss(PretrainingBatch(read.tokens, torch.zeros_like(texts), mask, read.chosen, texts))[0]
+
+    minimize(bert, loss, MLM["updates"], MLM["lr"], lambda step: min((step + 1) / 50, 1) * (1 - step / MLM["updates"]))
     return bert.eval()
 
 
@@ -353,11 +334,6 @@ def make_probing() -> None:
            f"A BERT of 4 layers and width 64, {MLM['updates']} updates on masked words of the agreement grammar; logistic regression "
            f"on 700 texts, measured on 700 others; mean ± standard error over {SEEDS} seeds. Control: a random label for each word "
            "form.")
-
-
-def _planted_score(index: TfIdf, question: list[str], planted: list[str]) -> torch.Tensor:
-    """Score of a new document, weighted as the collection is."""
-    return index.weighed(count_words([question], index.vocabulary)) @ index.weighed(count_words([planted], index.vocabulary)).T
 
 
 STEPS = {"retrieval": make_retrieval, "answers": make_answers, "probing": make_probing}

@@ -163,9 +163,9 @@ class AutoregressiveModel(nn.Module):
         columns: list[Tensor] = [None] * n
         with torch.inference_mode():
             state = self.start(num, context)
-            for k in range(n):
+            for k, u_k in enumerate(u.unbind(1)):
                 i = self.variable_at(k)
-                x_i = self.conditional.draw(self.predict(state), u[:, k])
+                x_i = self.conditional.draw(self.predict(state), u_k)
                 if known is not None:
                     x_i = torch.where(known[:, i], given[:, i], x_i)
                 state = self.update(state, x_i)

@@ -96,7 +96,9 @@ class Bernoulli(Conditional):
         return BernoulliDistribution(logits=raw, validate_args=False)
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        _refuse(x, lambda: ~((x == 0) | (x == 1)), name, "a Bernoulli variable takes 0 or 1")
+        # x^2 = x for 0 and 1 only; this is faster than two comparisons
+        if values_checked() and not (x.is_floating_point() and (x * x - x).abs().sum() == 0):
+            _refuse(x, lambda: ~((x == 0) | (x == 1)), name, "a Bernoulli variable takes 0 or 1")
         return x.to(dtype or torch.get_default_dtype())
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
@@ -134,7 +136,7 @@ class Categorical(Conditional):
         return _integers(x, name, self.num_values, "a categorical variable")
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
-        return _draw_index(distribution.probs, u[..., 0])
+        return _draw_index(distribution.logits.exp(), u[..., 0])     # the logits are normalized
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
         # one-hot: values have no order
@@ -322,7 +324,7 @@ def _spread_over(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 def _draw_index(probs: Tensor, u: Tensor) -> Tensor:
     """Inverse CDF over the last axis. An index of probability zero is never returned."""
-    cdf = _finite(probs).double().cumsum(-1)                         # (..., k)
+    cdf = _finite(probs).cumsum(-1, dtype=torch.float64)             # (..., k)
     return (u[..., None] * cdf[..., -1:] >= cdf[..., :-1]).sum(-1)
 
 

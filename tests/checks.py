@@ -1,4 +1,4 @@
-"""What a right family of conditionals does. The tests ask it of the library, the mutants are caught by it."""
+"""What a right family of conditionals does. The mutants are caught by it."""
 from __future__ import annotations
 
 import math

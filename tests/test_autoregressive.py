@@ -1,18 +1,14 @@
-"""The base class: two views, samplers, orders, and what a model keeps when it is saved, copied or cast."""
+"""The base class: two views, samplers and orders."""
 from __future__ import annotations
 
 import copy
-import io
-import pickle
 
 import pytest
 import torch
-from torch import nn
 
-from course_lib.autoregressive import AutoregressiveModel, check_order, evaluating, select_rows, uniforms
-from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.density import CPT, FVSBN, Factorized, Logistic, Mixture, Neural, Tabular
-from tests.contract.models import CONDITIONED, CYCLE, MODELS, SEQUENCES, AnyLength, Linear
+from course_lib.autoregressive import check_order, evaluating, uniforms
+from course_lib.density import FVSBN, Mixture
+from tests.contract.models import CONDITIONED, MODELS
 from tests.support.random import drawn, rng
 
 FACTORED = {name: make for name, make in MODELS.items() if "mixture" not in name}
@@ -41,26 +37,6 @@ def test_log_prob_any_batch(name, batch):
     x = rows(model, 37)
     assert model.log_prob(x[:batch]).shape == (batch,)
     torch.testing.assert_close(model.log_prob(x[:batch]), model.log_prob(x)[:batch], rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_log_prob_float32(name):
-    model = drawn(MODELS[name]())
-    x = rows(model, 20)
-    single = copy.deepcopy(model).float()
-    assert model.log_prob(x).dtype == torch.float64 and single.log_prob(x).dtype == torch.float32
-    torch.testing.assert_close(single.log_prob(x).double(), model.log_prob(x), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.long, torch.float32, torch.float64])
-@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "table, logistic, network", "mixture of orders"])
-def test_log_prob_any_dtype(name, dtype):
-    model = drawn(MODELS[name]())
-    x = rows(model, 6)
-    want = model.log_prob(x)
-    torch.testing.assert_close(model.log_prob(x.to(dtype)), want, rtol=0, atol=0)
-    if hasattr(model, "conditionals"):
-        torch.testing.assert_close(model.conditionals(x.to(dtype)).probs, model.conditionals(x).probs, rtol=0, atol=0)
 
 
 # --- the two views ---------------------------------------------------------------------------------------------------
@@ -105,14 +81,6 @@ def test_select_rows_of_state(name):
     torch.testing.assert_close(model.predict(model.select(state, pick)).log_prob(x[pick, order[-1]]), want)
 
 
-def test_select_rows_nested():
-    x = torch.arange(6.0).reshape(3, 2)
-    pick = torch.tensor([2, 0])
-    picked = select_rows((x, [x, None], 7), pick)
-    assert torch.equal(picked[0], x[pick]) and torch.equal(picked[1][0], x[pick])
-    assert picked[1][1] is None and picked[2] == 7
-
-
 @pytest.mark.parametrize("name", CONDITIONED)
 def test_context_both_views(name):
     model = drawn(CONDITIONED[name]())
@@ -142,28 +110,6 @@ def test_sample_first_rows(name):
     assert not torch.equal(model.sample(40, generator=rng(6)), many)
 
 
-@pytest.mark.parametrize("name", SEQUENCES)
-def test_sample_sequences(name):
-    model = drawn(SEQUENCES[name]())
-    long = model.sample(8, generator=rng(1), length=7)
-    assert long.shape == (8, 7)
-    assert same_draw(model.sample(3, generator=rng(1), length=7), long[:3])
-    assert model.log_prob(long).shape == (8,)
-    for n in (1, 4):
-        assert torch.isfinite(model.log_prob(long[:, :n])).all()
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_sample_support(name, dtype):
-    model = drawn(MODELS[name]()).to(dtype)
-    x = model.sample(30, generator=rng())
-    assert x.shape == (30, model.n)
-    discrete = model.conditional.num_values
-    assert x.dtype == (torch.long if discrete and discrete > 2 else dtype)
-    assert torch.isfinite(model.log_prob(x)).all() and not x.requires_grad
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_sample_given_by_row(name):
     """Given values are kept, whatever fills the places that are not known, and the draw continues from them."""
@@ -182,37 +128,6 @@ def test_sample_given_by_row(name):
         assert not known[2:].all() and not torch.equal(free[2:], x[2:])
 
 
-class Noisy(FVSBN):
-    """Dropout on the logits: in training it changes the draw."""
-
-    def __init__(self, n):
-        super().__init__(n)
-        self.part = nn.Sequential(nn.Dropout(0.5), nn.Identity())
-
-    def conditionals(self, x, context=None):
-        return self.conditional(self.part(super().conditionals(x).logits))
-
-    start, predict, update, draw_all = (getattr(AutoregressiveModel, name) for name in
-                                        ("start", "predict", "update", "draw_all"))
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_sample_eval_mode(training):
-    model = drawn(Noisy(6))
-    fresh = model.eval().sample(50, generator=rng())
-    model.train(training)
-    model.part[1].train(not training)                                # a part that differs from the whole
-    modes = [m.training for m in model.modules()]
-    assert torch.equal(model.sample(50, generator=rng()), fresh)
-    assert [m.training for m in model.modules()] == modes
-    mixture = Mixture([model, drawn(Noisy(6), seed=1)])
-    mixture.train(training)
-    modes = [m.training for m in mixture.modules()]
-    first = mixture.sample(50, generator=rng())
-    assert torch.equal(mixture.sample(50, generator=rng()), first)
-    assert [m.training for m in mixture.modules()] == modes
-
-
 def test_sample_restores_mode_after_error():
     class Broken(FVSBN):
         def draw_all(self, *args):
@@ -226,16 +141,6 @@ def test_sample_restores_mode_after_error():
     with evaluating(model):
         assert not model.training
     assert model.training
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_sample_fresh_model(name):
-    """A fresh model and one that has been scored give the same draw."""
-    fresh, used = drawn(MODELS[name]()), drawn(MODELS[name]())
-    x = fresh.sample(4, generator=rng())
-    used.log_prob(rows(used, 11, seed=1))
-    used.sample(3, generator=rng(1))
-    assert torch.equal(used.sample(4, generator=rng()), x)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -301,82 +206,3 @@ def test_orders():
     model = FVSBN(3, given)
     given[0] = 1
     assert model.order.tolist() == [2, 0, 1]
-
-
-def test_parents_of_a_sequence():
-    assert AnyLength().parents(3) == [0, 1, 2] and AnyLength().order is None
-
-
-# --- saved, copied, cast ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_state_dict_round_trip(name):
-    model, other = drawn(MODELS[name](), 1), MODELS[name]().double()
-    x = rows(model, 10)
-    assert "order" in model.state_dict() or isinstance(model, Mixture)
-    file = io.BytesIO()
-    torch.save(model.state_dict(), file)
-    file.seek(0)
-    other.load_state_dict(torch.load(file, weights_only=True))
-    assert torch.equal(other.log_prob(x), model.log_prob(x))
-    assert torch.equal(other.sample(5, generator=rng()), model.sample(5, generator=rng()))
-
-
-def test_state_dict_order():
-    model = drawn(FVSBN(5, order=CYCLE))
-    other = FVSBN(5).double()
-    other.load_state_dict(model.state_dict())
-    x = rows(model, 10)
-    assert other.order.tolist() == CYCLE and torch.equal(other.log_prob(x), model.log_prob(x))
-    assert torch.equal(other.sample(9, generator=rng()), model.sample(9, generator=rng()))
-    assert set(model.state_dict()) == {"weight", "bias", "order", "earlier"}
-
-
-@pytest.mark.parametrize("way", ["deepcopy", "pickle", "cast"])
-@pytest.mark.parametrize("name", MODELS)
-def test_copies_independent(name, way):
-    model = drawn(MODELS[name](), 1)
-    x = rows(model, 10)
-    want = model.log_prob(x).detach()
-    other = {"deepcopy": copy.deepcopy, "pickle": lambda m: pickle.loads(pickle.dumps(m)),
-             "cast": lambda m: copy.deepcopy(m).float().double().to("cpu")}[way](model)
-    torch.testing.assert_close(other.log_prob(x), want, **({"rtol": 1e-5, "atol": 1e-5} if way == "cast" else {}))
-    other.randomize(rng(77))
-    assert torch.equal(model.log_prob(x), want) and not torch.equal(other.log_prob(x), want)
-    for t in (*other.parameters(), *other.buffers()):
-        assert t.dtype in (torch.float64, torch.long, torch.bool)
-
-
-def test_buffer_dtypes():
-    model = FVSBN(4, order=[2, 0, 3, 1]).double()
-    assert model.earlier.dtype == torch.float64 and model.order.dtype == torch.long
-    assert FVSBN(4).half().order.dtype == torch.long
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_randomize_generator(name):
-    a, b = MODELS[name](), MODELS[name]()
-    before = [p.detach().clone() for p in a.parameters()]
-    torch.manual_seed(0)
-    state = torch.get_rng_state()
-    a.randomize(rng(1))
-    b.randomize(rng(1))
-    assert torch.equal(torch.get_rng_state(), state)
-    for p, q, old in zip(a.parameters(), b.parameters(), before):
-        assert torch.equal(p, q)
-        assert p.numel() == 0 or not torch.equal(p, old)
-        assert p.requires_grad
-
-
-@pytest.mark.parametrize("make", [
-    lambda: FVSBN(5), lambda: Tabular(4), lambda: Factorized([CPT(0), Logistic(1), Neural(2, 3)]),
-    lambda: Linear(3, Categorical(4)), lambda: Linear(2, MixtureOfGaussians(2)),
-    lambda: Linear(2, DiscretizedLogisticMixture(2, 8)), lambda: Mixture([FVSBN(3), FVSBN(3, [2, 0, 1])])])
-def test_gradient_reaches_parameters(make):
-    """Some gradient reaches every parameter, and only through what the model may read."""
-    model = drawn(make())
-    x = rows(model, 200)
-    (-model.log_prob(x).mean()).backward()
-    for name, p in model.named_parameters():
-        assert p.numel() == 0 or (torch.isfinite(p.grad).all() and p.grad.abs().max() > 0), name

@@ -1,26 +1,21 @@
-"""Input is checked once, in the base class, whoever wrote what is called; and the hooks that models share have names."""
+"""Input is checked once, in the base class, whoever wrote what is called."""
 from __future__ import annotations
 
-import ast
-import inspect
 import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-import course_lib
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.contract import check_all
 from course_lib.counting import ClassNGram, MarkovChain, NGram
 from course_lib.decoding.prefix_tree import yes_or_ok
-from course_lib.density import FVSBN, MADE, NADE, Autoencoder, Tabular
+from course_lib.density import FVSBN, MADE, NADE, Tabular
 from course_lib.transformer import GPT, Transformer
-from course_lib.validation import checked
 
 TEXT = [0, 1, 2, 0, 2, 1, 1, 0, 2, 2]
 
@@ -135,15 +130,6 @@ def test_public_calls_check_once(name, counted):
     assert counted["check_given", id(model)] == 1
 
 
-def test_steps_checked_outside_sample(counted):
-    model = Plain()
-    state = model.start(2)
-    model.predict(state)
-    assert counted["check_input", id(model)] == 1
-    model.sample(2)
-    assert counted["check_input", id(model)] == 1
-
-
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.int64, torch.float32, torch.float64])
 def test_conditionals_receives_dtype(dtype):
     """A reader's model never meets bytes, and integers only where they are classes."""
@@ -174,14 +160,6 @@ def test_update_refuses_bad_value():
         with pytest.raises(ValueError, match=message):
             model.update(model.start(1), torch.tensor([value]))
         assert model.update(model.start(1), torch.tensor([1.0])).x[0, 0] == 1
-
-
-def test_further_methods_checked():
-    for model, names in ((NADE(4, 3), ("from_scratch", "one_by_one")), (Autoencoder(4, 3), ("forward", "reconstruction"))):
-        for name in names:
-            with pytest.raises(ValueError, match="^x contains 3 at "):
-                getattr(model, name)(3 * BITS)
-            assert getattr(model, name)(BITS.bool()) is not None
 
 
 # --- whatever a reader overrides, and however ------------------------------------------------------------------------
@@ -241,23 +219,6 @@ def test_plain_models_contract():
     check_all(Conditioned(), context=torch.tensor([0.3, -1.0]).double())
 
 
-def test_own_signatures():
-    class Short(Plain):
-        def conditionals(self, x):                                   # no context
-            return self.conditional(F.linear(x, self.weight.tril(-1), self.bias))
-
-        def log_prob(self, x, weight=2.0):                           # and another argument
-            return weight * self.conditionals(x).log_prob(x).sum(1)
-
-    model = Short()
-    assert torch.equal(model.log_prob(x=BITS, weight=1.0), Plain().log_prob(x=BITS))
-    assert torch.equal(model.log_prob(BITS), 2 * Plain().log_prob(BITS))
-    assert model.conditionals(x=BITS).batch_shape == (2, 4) and Plain().start(batch=3).x.shape == (3, 4)
-    assert str(inspect.signature(Short.log_prob)) == "(self, x, weight=2.0)"
-    assert "no context" in inspect.getsource(Short.conditionals)
-    assert FVSBN.update.__doc__ and NADE.from_scratch.__doc__.startswith("The slide")
-
-
 # --- one check does not stand for another ----------------------------------------------------------------------------
 
 
@@ -272,19 +233,6 @@ def test_check_after_error():
             call()
         with pytest.raises(ValueError, match="x contains 3"):
             model.log_prob(3 * BITS)
-
-
-def test_check_nested_model():
-    class Two(Plain):
-        def __init__(self):
-            super().__init__()
-            self.part = FVSBN(4)
-
-        def conditionals(self, x, context=None):
-            return self.part.conditionals(2 * x)
-
-    with pytest.raises(ValueError, match="x contains 2"):
-        Two().log_prob(BITS)
 
 
 def test_check_other_thread():
@@ -309,32 +257,7 @@ def test_check_other_thread():
         worker.join()
 
 
-def test_checked_methods_check_once(counted):
-    class Scores(Plain):
-        @checked
-        def nats(self, x):
-            return -self.log_prob(x)
-
-    model = Scores()
-    assert torch.equal(model.nats(BITS), -Plain().log_prob(BITS))
-    assert counted["check_input", id(model)] == 1
-
-
 # --- what models borrow from each other has a name -------------------------------------------------------------------
-
-
-
-def test_hooks():
-    model = FVSBN(4, order=[2, 0, 3, 1]).double()
-    assert [model.variable_at(k) for k in range(4)] == [2, 0, 3, 1]
-    assert model.length_for() == model.length_for(4) == 4 and yes_or_ok().length_for(7) == 7
-    assert model.like().dtype == torch.float64 and yes_or_ok().like().dtype == torch.float64
-    given, known = model.check_given(2, 4, torch.where(BITS == 1, 1.0, 7.0), BITS == 1)
-    assert given.dtype == torch.float64 and torch.equal(given, BITS.double()) and known.dtype == torch.bool
-    u = torch.rand(5, 4, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    with torch.no_grad():
-        assert torch.equal(model.draw_all(u), model.sample(5, generator=torch.Generator().manual_seed(0)))
-        assert torch.equal(model.draw_all(u), AutoregressiveModel.draw_all(model, u))
 
 
 def test_draw_all_override():
@@ -350,19 +273,3 @@ def test_draw_all_override():
     assert torch.equal(model.sample(2, BITS, BITS == 1), torch.ones(2, 4)) and model.training
     assert seen["u"].shape == (2, 4, 1) and seen["given"].dtype == torch.float64
     assert not seen["training"] and not seen["grad"]
-
-
-def test_private_names_stay_private():
-    """An attribute that begins with an underscore is defined in the file that reads it."""
-    borrowed, tuples = [], {"_replace", "_fields", "_asdict", "_make"}           # of NamedTuple, public all the same
-    root = Path(course_lib.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        if path.name[0] == "_" != path.name[1]:                      # the inside of the module that it stands beside
-            continue
-        nodes = list(ast.walk(ast.parse(path.read_text())))
-        own = {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))} | tuples
-        own |= {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
-        own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        borrowed += [f"{path.relative_to(root)}:{n.lineno} {ast.unparse(n)}" for n in nodes
-                     if isinstance(n, ast.Attribute) and n.attr[0] == "_" and n.attr[:2] != "__" and n.attr not in own]
-    assert [b for b in borrowed if not b.startswith(("grading/", "exercises/"))] == []

@@ -1,4 +1,4 @@
-"""Every example in a docstring of the library runs, and every class that the library offers has one."""
+"""Every example in a docstring of the library runs."""
 from __future__ import annotations
 
 import doctest
@@ -21,25 +21,8 @@ def modules() -> list[str]:
     return [name for name in found if not {"exercises", "inside", "__main__"} & set(name.split("."))]
 
 
-def offered() -> dict[str, type]:
-    """The public classes: what `course_lib`, its packages and its single files offer by name."""
-    found = {}
-    for name in ["course_lib", *(each for each in modules() if each.count(".") == 1)]:
-        module = importlib.import_module(name)
-        names = getattr(module, "__all__", None) or [key for key, value in vars(module).items() if own(value, module)]
-        for key in names:
-            value = getattr(module, key)
-            if inspect.isclass(value) and not key.startswith("_"):
-                found[f"{value.__module__}.{value.__qualname__}"] = value
-    return found
-
-
 def own(value: object, module: ModuleType) -> bool:
     return inspect.isclass(value) and value.__module__ == module.__name__ and not value.__name__.startswith("_")
-
-
-def without_example(classes: dict[str, type]) -> list[str]:
-    return [name for name, each in classes.items() if ">>>" not in (each.__doc__ or "")]
 
 
 def failures(module: ModuleType) -> tuple[int, list[str]]:
@@ -55,9 +38,3 @@ def failures(module: ModuleType) -> tuple[int, list[str]]:
 def test_examples_run(name):
     _, said = failures(importlib.import_module(name))
     assert not said, "\n".join(said)
-
-
-def test_classes_have_examples():
-    classes = offered()
-    assert {"course_lib.density.nade.NADE", "course_lib.hub.Card", "course_lib.transformer.gpt.GPT"} <= set(classes)
-    assert not without_example(classes)

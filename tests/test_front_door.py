@@ -4,18 +4,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import is_dataclass
 
 import pytest
 import torch
-from torch import nn
 from torch.distributions import Distribution
 
 import course_lib
 from course_lib import hub
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical, Conditional
-from course_lib.density import FVSBN, MADE, NADE, Mixture
+from course_lib.density import FVSBN, NADE
 from tests.conftest import ROOT
 from tests.support import zoo
 
@@ -59,11 +57,6 @@ def test_packages_by_name():
     assert found == [f"course_lib.{name}" for name in sorted(there - {"__init__", "files"})]
 
 
-def test_hub_classes_listed():
-    parts = {"SequenceClassifier", "TokenClassifier", "QuestionAnswering", "MultipleChoice", "GPTClassifier"}
-    assert set(hub.MODULES) - parts <= set(course_lib.__all__)
-
-
 def test_attention_function_and_module():
     found = in_a_new_python("import json, types; from course_lib import attention; from course_lib import transformer; "
                             "print(json.dumps([callable(attention), isinstance(transformer.attention, types.ModuleType), "
@@ -84,44 +77,13 @@ def test_unknown_name():
 MODELS = [name for name in hub.MODULES if not isinstance(zoo.make(name), Conditional)]
 
 
-@pytest.mark.parametrize("name", hub.MODULES)
-def test_config_rebuilds(name):
-    thing = zoo.make(name)
-    if is_dataclass(thing.config):                                   # GPT, BERT, Transformer: the configuration itself
-        again = type(thing)(thing.config)
-        assert again.config == thing.config
-        with pytest.raises(AttributeError):
-            thing.config.d_model = 5                                 # frozen
-    else:
-        again = type(thing)(**thing.config)
-        assert str(again).split("\n")[:2] == str(thing).split("\n")[:2]
-        assert again.config.keys() == thing.config.keys()
-    if isinstance(thing, nn.Module):                                 # counts aside, which are weights
-        sizes = ({key: t.shape for key, t in each.state_dict().items() if t.dtype != torch.uint8} for each in (again, thing))
-        assert next(sizes) == next(sizes)
-
-
-def test_repr():
-    assert str(NADE(784, 500)) == "NADE(n=784, hidden=500, conditional=Bernoulli())"
-    assert str(FVSBN(3, [2, 0, 1])) == "FVSBN(n=3, order=[2, 0, 1])"
-    assert str(FVSBN(20, range(19, -1, -1))) == "FVSBN(n=20, order=[19, 18, 17, 16, 15, 14, ... 20 entries])"
-    made = str(MADE(4, (5, 3), Categorical(3), seed=7))
-    assert "n=4, hidden=[5, 3], conditional=Categorical(3), seed=7" in made and "(layers): ModuleList(" in made
-    mixture = str(Mixture([FVSBN(4), FVSBN(4, [3, 2, 1, 0])]))
-    assert "FVSBN(n=4)" in mixture and "FVSBN(n=4, order=[3, 2, 1, 0])" in mixture
-    for name, told in (("GPT", "vocab_size=5, window=8, layers=1, heads=2"), ("BERT", "token_types=2"),
-                       ("Transformer", "encoder_layers=1, decoder_layers=1"), ("NGram", "n=3, vocab_size=6, bos_id=5"),
-                       ("ClassNGram", "classes=[0, 1, 0, 1, 0, 2]"), ("MarkovChain", "num_states=5"), ("CPT", "m=2"),
-                       ("Tabular", "n=4, parents=[[], [0], [], [1, 2]]"), ("Autoencoder", "n=4, hidden=[3]")):
-        assert told in str(zoo.make(name)), name
-
-
 def test_repr_own_model():
     class Coin(AutoregressiveModel):
         pass
 
     assert str(Coin(3)) == "Coin(n=3, conditional=Bernoulli())"
     assert str(Coin(None, Categorical(4))) == "Coin(n=None, conditional=Categorical(4))"
+    assert str(FVSBN(20, range(19, -1, -1))) == "FVSBN(n=20, order=[19, 18, 17, 16, 15, 14, ... 20 entries])"
 
 
 @pytest.mark.parametrize("name", MODELS)

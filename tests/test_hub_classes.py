@@ -52,20 +52,3 @@ def test_load_refuses_family(tmp_path):
     file.write_text(json.dumps(json.loads(file.read_text()) | {"class": "Categorical", "config": {"k": 3}}))
     with pytest.raises(hub.HubError, match="describes a Categorical, which is a distribution; expected a model"):
         hub.load(tmp_path)
-
-
-def test_register_family(tmp_path):
-    class Three(type(zoo.make("Categorical"))):
-        def __init__(self):
-            super().__init__(3)
-
-        config = property(lambda self: {})
-
-    with pytest.raises(hub.HubError, match="'Three' is not a class that can be stored.*hub.register adds one"):
-        hub.save(NADE(4, 3, Three()), tmp_path, "stored", CARD)
-    hub.register(Three)
-    try:
-        hub.save(NADE(4, 3, Three()), tmp_path, "stored", CARD)
-        assert type(hub.load(tmp_path).conditional) is Three
-    finally:
-        del hub._registered["Three"]

@@ -139,22 +139,6 @@ def test_damaged_fields(saved, changes):
         hub.load(saved)
 
 
-def test_register_again(tmp_path):
-    """A cell that defines and registers a class may be run again: the newer class takes the place of the older."""
-    def cell():
-        class Own(nn.Linear):
-            config = property(lambda self: {"in_features": 2, "out_features": 2})
-        return hub.register(Own)
-
-    try:
-        cell()
-        newer = cell()
-        hub.save(newer(2, 2), tmp_path, "own", CARD)
-        assert type(hub.load(tmp_path)) is newer
-    finally:
-        del hub._registered["Own"]
-
-
 def test_register_once():
     assert hub.register(Tied) is Tied
     for name in ("FVSBN", "Bernoulli", "Tied"):

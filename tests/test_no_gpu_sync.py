@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_lib.density import FVSBN, MADE, NADE, _running_sum
+from course_lib.density import FVSBN, MADE, NADE
 from course_lib.pixels import GatedPixelCNN, PixelCNN
 from course_lib.recurrent import RecurrentLM
 from course_lib.transformer import BERT, GPT, PretrainingBatch, Transformer
-from course_lib.validation import may_sync, unchecked
+from course_lib.validation import unchecked
 from tests.support.types import untyped
 
 TOKENS, BITS = torch.arange(15).reshape(3, 5) % 4 + 3, torch.arange(18).reshape(3, 6) % 2
@@ -122,14 +122,3 @@ def test_training_step_reads_no_value(name):
 def test_loss_of_positions_reads_their_number(name):
     seen = waits(*PICKING[name])
     assert seen and set(seen) <= {"index by a mask", "index_put by a mask", "index_put_ by a mask"}
-
-
-
-
-def test_nade_value_without_look(monkeypatch):
-    model = NADE(6, 4).double()
-    model.randomize(torch.Generator().manual_seed(0))
-    assert may_sync(model.order)
-    want = model.log_prob(BITS)
-    monkeypatch.setattr(_running_sum, "may_sync", lambda tensor: False)
-    torch.testing.assert_close(model.log_prob(BITS), want, rtol=0, atol=0)

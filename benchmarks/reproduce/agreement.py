@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,19 +12,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from benchmarks.figures import standard_error
-from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained
+from benchmarks.reproduce.recipes import fitted, together
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, of_items, own
 from course_lib.data import Splits, toy_agreement
-from course_lib.training import fit
 from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.heads import switched_off
 
 SIZES = {"train": 12000, "valid": 1000, "test": 1000}
 SEEDS = (0, 1, 2)
-INFO = {
-    "protocol": f"Texts drawn independently; the entropy of the grammar is {toy_agreement.entropy():.4f} nats a text.",
-    "licence": "MIT, as the code that draws it",
-    "citation": "a grammar of this course, course_lib.data.toy_agreement", "key": "", "comparable_with_papers": False,
-}
+INFO = own(f"Texts drawn independently; the entropy of the grammar is {toy_agreement.entropy():.4f} nats a text.",
+           "a grammar of this course, course_lib.data.toy_agreement")
 
 
 @cache
@@ -45,17 +41,12 @@ def as_tokens(splits: Splits) -> Parts:
 
 def by_texts(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Every word of every text from those before it; the last weights stay."""
-    torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).to(job.device)
-    history = fit(model, job.splits.train, seed=job.seed, device=job.device,
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **settings)
-    return Trained(model, sum(history.seconds), history.epochs)
+    return fitted(job, row, settings, name)
 
 
 def by_texts_and_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """The same recipe from each of SEEDS; the first is the seed of the model that ships, trained anew."""
-    runs = [by_texts(replace(job, seed=seed), row, settings, f"{name}-{seed}") for seed in SEEDS]
-    return Trained(Repeats([run.model for run in runs]), sum(run.seconds for run in runs), runs[0].epochs)
+    return together(fitted(job, row, settings, f"{name}-{seed}", seed=seed) for seed in SEEDS)
 
 
 def word_gpt(**size: int) -> GPT:
@@ -68,9 +59,7 @@ def nats_a_text(model: GPT, part: tuple[Tensor, Tensor]) -> dict[str, float]:
     tokens, real = part
     log_p = model.eval()(tokens[:, :-1], real[:, :-1]).log_softmax(-1)
     log_p = log_p.gather(-1, tokens[:, 1:, None])[..., 0].masked_fill(~real[:, 1:], 0)
-    nats = -log_p.sum(1).double()                                    # (N,)
-    return {"mean": round(nats.mean().item(), 4), "standard_error": round(nats.std().item() / len(nats) ** 0.5, 4),
-            "over": len(nats)}
+    return of_items(-log_p.sum(1))
 
 
 class Places(NamedTuple):

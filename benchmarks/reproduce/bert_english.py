@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from benchmarks.reproduce import elmo, english
+from benchmarks.reproduce import english
 from benchmarks.reproduce.pretraining import MASK, SPECIAL, HiddenWords
 from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from benchmarks.reproduce.text import by_ngram
@@ -35,7 +35,7 @@ WATCHED = 200                                                        # rows of t
 
 def packed(splits: Splits) -> Parts:
     """Sentences one after the other, [SEP] between two, cut into rows; [CLS] stands before each row."""
-    parts = elmo.in_rows(splits, LENGTH - 1)
+    parts = english.in_rows(splits, LENGTH - 1)
     cls = parts.info["tokenizer"]["symbols"].index("[CLS]")
     rows = (F.pad(part, (1, 0), value=cls) for part in parts[:3])
     return Parts(*rows, parts.info)
@@ -45,11 +45,11 @@ def packed(splits: Splits) -> Parts:
 
 
 def bert(**size: int | float) -> BERT:
-    return BERT(BERTConfig(elmo.PIECES, LENGTH, **size))
+    return BERT(BERTConfig(english.PIECES, LENGTH, **size))
 
 
 def gpt(**size: int | float) -> GPT:
-    return GPT(GPTConfig(elmo.PIECES, LENGTH, **size))
+    return GPT(GPTConfig(english.PIECES, LENGTH, **size))
 
 
 def vectors_of(rows: Int[Tensor, "N T"], vocabulary: int, width: int) -> Float[Tensor, "V D"]:
@@ -111,7 +111,7 @@ def by_reading(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
 
 def hidden(rows: Int[Tensor, "N T"], rate: float) -> tuple[Int[Tensor, "N T"], Bool[Tensor, "N T"]]:
     """The rows with pieces hidden, the same ones each time, all of them by [MASK]."""
-    return mask_tokens(rows, MASK, elmo.PIECES, range(SPECIAL), rate=rate, shares=(1.0, 0.0, 0.0),
+    return mask_tokens(rows, MASK, english.PIECES, range(SPECIAL), rate=rate, shares=(1.0, 0.0, 0.0),
                        generator=torch.Generator().manual_seed(0))
 
 

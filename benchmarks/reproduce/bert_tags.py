@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -19,25 +19,20 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce import bert_english, elmo, english, tagging
+from benchmarks.reproduce import bert_english, tagging
 from benchmarks.reproduce.english import Tagged
 from benchmarks.reproduce.pretraining import by_updates, drawn
+from benchmarks.reproduce.recipes import coefficients
 from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.word_features import DESCRIPTIONS, Described, cut, fresh_bert, pieces_of_bert
 from course_lib import hub
 from course_lib.data import Splits
-from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.tokenizers.batching import pad
-from course_lib.transformer import join_segments
 from course_lib.transformer.bert import BERT
 from course_lib.transformer.task_heads import TokenClassifier
-from course_lib.words import BiLM
-from course_lib.words.elmo import words_of_pieces
 
 SIZES = (10, 50, 200, 1000)                                          # tagged sentences
-ROOM = bert_english.LENGTH - 2                                       # pieces of a sentence between [CLS] and [SEP]
 UNASKED = -100                                                       # a place without a tag: cross_entropy leaves it out
-
-Described = Float[np.ndarray, "N F"] | sparse.csr_matrix             # a row a word
 
 
 class Parts(NamedTuple):
@@ -79,145 +74,6 @@ def words_in(sentences: list[Tagged]) -> list[str]:
 
 def tags_in(sentences: list[Tagged], tags: list[str]) -> Int[np.ndarray, "..."]:
     return np.array([tags.index(tag) if tag in tags else -1 for sentence in sentences for tag in sentence.tags])
-
-
-# --- words described by hand, by vectors, by a network ---------------------------------------------------------------
-
-
-def by_hand(train: list[Tagged]) -> Callable[[list[Tagged]], Described]:
-    """The word, its last one, two and three letters, the word before and the word after: a column each."""
-    def signs(sentences: list[Tagged]) -> Iterator[list[str]]:
-        for sentence in sentences:
-            words = ["<s>", *(word.lower() for word in sentence.words), "</s>"]
-            for before, word, after in zip(words, words[1:], words[2:]):
-                yield [f"word {word}", *(f"{k} letters {word[-k:]}" for k in (1, 2, 3)), f"before {before}", f"after {after}"]
-
-    columns: dict[str, int] = {}
-    for found in signs(train):
-        for sign in found:
-            columns.setdefault(sign, len(columns))
-
-    def describe(sentences: list[Tagged]) -> Described:
-        rows, places = [], []
-        for row, found in enumerate(signs(sentences)):
-            known = [columns[sign] for sign in found if sign in columns]
-            rows += [row] * len(known)
-            places += known
-        return sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, places)), (len(words_in(sentences)), len(columns)))
-    return describe
-
-
-def by_word_vectors(train: list[Tagged]) -> Callable[[list[Tagged]], Described]:
-    """The stored vectors (chapter word-vectors) of the word and of both neighbours, side by side; zeros for a word without one."""
-    vectors = hub.load("english-words")
-    table = F.pad(F.normalize(vectors.table, dim=1), (0, 0, 0, 1))
-    unknown = len(vectors)
-
-    def describe(sentences: list[Tagged]) -> Described:
-        rows = []
-        for sentence in sentences:
-            ids = [vectors.vocabulary.id(w) if w in vectors else unknown for w in (word.lower() for word in sentence.words)]
-            ids = torch.tensor([unknown, *ids, unknown])
-            rows.append(table[ids].unfold(0, 3, 1).flatten(1))       # (words, 3 D)
-        return torch.cat(rows).numpy()
-    return describe
-
-
-class Pieces(NamedTuple):
-    """A sentence, or a part of one that the window holds, as word pieces: of which word each is, -1 for signs."""
-
-    tokens: Int[Tensor, "T"]
-    word: Int[Tensor, "T"]
-
-
-def cut(sentence: Tagged, tokenizer: WordPieceTokenizer, first_id: int | None = None) -> Iterator[Pieces]:
-    """[CLS] ... [SEP], or `first_id` in place of [CLS]; a sentence that is too long goes on in the next row, and a word is never
-    cut by the edge."""
-    cls, sep = tokenizer.vocabulary.bos_id if first_id is None else first_id, tokenizer.vocabulary.eos_id
-    unknown = torch.tensor([tokenizer.vocabulary.id("[UNK]")])
-    row, numbers, first = [], [], 0
-    for number, word in enumerate(sentence.words):
-        found = tokenizer.encode(word)[:ROOM]
-        found = found if len(found) else unknown
-        if len(numbers) + len(found) > ROOM:
-            yield Pieces(join_segments(torch.cat(row), None, cls, sep)[0], torch.tensor([-1, *numbers, -1]))
-            row, numbers, first = [], [], number
-        row.append(found)
-        numbers += [number - first] * len(found)
-    yield Pieces(join_segments(torch.cat(row), None, cls, sep)[0], torch.tensor([-1, *numbers, -1]))
-
-
-def by_states(model: BERT | BiLM, tokenizer: WordPieceTokenizer, first_id: int | None = None) -> Callable[[list[Tagged]], Described]:
-    """All layers of a network side by side, the mean over the pieces of a word. `first_id` as in `cut`."""
-    @torch.no_grad()
-    def describe(sentences: list[Tagged]) -> Described:
-        rows = [pieces for sentence in sentences for pieces in cut(sentence, tokenizer, first_id)]
-        found: list[Tensor] = [torch.empty(0)] * len(rows)
-        order = sorted(range(len(rows)), key=lambda k: len(rows[k].tokens))          # rows of like length are read together
-        for some in torch.tensor(order).split(100):
-            some = some.tolist()
-            tokens, mask = pad([rows[k].tokens for k in some], tokenizer.vocabulary.pad_id)
-            word, _ = pad([rows[k].word for k in some], -1)
-            words = int(word.max()) + 1
-            states = torch.cat(model.states(tokens, mask=mask), dim=-1)              # (B, T, E)
-            for k, vectors in zip(some, words_of_pieces(states, word, words)):
-                found[k] = vectors[:int(rows[k].word.max()) + 1]
-        return torch.cat(found).numpy()
-    model.eval()
-    return describe
-
-
-@cache
-def pieces_of_bert() -> WordPieceTokenizer:
-    return WordPieceTokenizer.from_config(hub.card(bert_english.WEIGHTS).training["tokenizer"])
-
-
-@cache
-def fresh_bert(vectors: bool, seed: int = 0) -> BERT:
-    """The network of the stored weights before its first update."""
-    torch.manual_seed(seed)
-    rows = bert_english.packed(english.draw()).train if vectors else torch.empty(0)
-    return bert_english.begun(bert_english.bert(**bert_english.SIZE), rows, vectors)
-
-
-@cache
-def pieces_of_elmo() -> WordPieceTokenizer:
-    return WordPieceTokenizer.from_config(hub.card(elmo.WEIGHTS).training["tokenizer"])
-
-
-def fresh_elmo(seed: int = 0) -> BiLM:
-    """Language models of the size of the stored ones that have read nothing."""
-    torch.manual_seed(seed)
-    return BiLM(**hub.load(elmo.WEIGHTS).config)
-
-
-def by_elmo(trained: bool) -> Callable[[list[Tagged]], Described]:
-    """The stored language models of chapter fill-the-gap, or such as are not trained; an edge before the sentence and after it, as there."""
-    model = hub.load(elmo.WEIGHTS) if trained else fresh_elmo()
-    return by_states(model, pieces_of_elmo(), pieces_of_elmo().vocabulary.eos_id)
-
-
-def with_hand_features(train: list[Tagged]) -> Callable[[list[Tagged]], Described]:
-    """The hand features and ELMo's layers, these with deviation 1, side by side."""
-    hand, network = by_hand(train), by_elmo(trained=True)
-    known = network(train[:1000])
-    mean, scale = known.mean(axis=0), known.std(axis=0) + 1e-6
-
-    def describe(sentences: list[Tagged]) -> Described:
-        return sparse.hstack([hand(sentences), sparse.csr_matrix((network(sentences) - mean) / scale)]).tocsr()
-    return describe
-
-
-DESCRIPTIONS: dict[str, Callable[[list[Tagged]], Callable[[list[Tagged]], Described]]] = {
-    "hand features": by_hand,
-    "word vectors": by_word_vectors,
-    "BERT, untrained": lambda _: by_states(fresh_bert(vectors=False), pieces_of_bert()),
-    "BERT before its first update": lambda _: by_states(fresh_bert(vectors=True), pieces_of_bert()),
-    "BERT": lambda _: by_states(hub.load(bert_english.WEIGHTS), pieces_of_bert()),
-    "ELMo, untrained": lambda _: by_elmo(trained=False),
-    "ELMo": lambda _: by_elmo(trained=True),
-    "hand features and ELMo": with_hand_features,
-}
 
 
 # --- the models ------------------------------------------------------------------------------------------------------
@@ -263,10 +119,7 @@ class Probe(Tagger):
         self.mean, self.scale = (x.mean(axis=0), x.std(axis=0) + 1e-6) if dense else (0.0, 1.0)
         found = LogisticRegression(C=C, max_iter=200, tol=1e-3).fit(self.of(x), y)
         self.classes = found.classes_
-        weight, bias = torch.from_numpy(found.coef_), torch.from_numpy(found.intercept_)
-        if len(self.classes) == 2:                                   # the first has the score 0
-            weight, bias = F.pad(weight, (0, 0, 1, 0)), F.pad(bias, (1, 0))
-        self.weight, self.bias = (nn.Parameter(part, requires_grad=False) for part in (weight, bias))
+        self.weight, self.bias = (nn.Parameter(part, requires_grad=False) for part in coefficients(found))
 
     def of(self, x: Described) -> Described:
         """The columns that the tagged words use; of a network each with mean 0 and deviation 1 over these words."""
@@ -277,12 +130,36 @@ class Probe(Tagger):
         return self.classes[scores.argmax(axis=1)]
 
 
-class FineTuned(Tagger):
-    """A layer on the top vector of a word's first piece; every weight is trained."""
+class Tuned(Tagger):
+    """A network every weight of which is trained. `rows` gives what it reads, a row a sentence or a part of one, and the tags."""
+
+    def rows(self, sentences: list[Tagged]) -> tuple[Tensor, Int[Tensor, "B W"]]:
+        raise NotImplementedError
+
+    def lengths(self, read: Tensor) -> Int[Tensor, "B"]:
+        raise NotImplementedError
+
+    def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
+        logits, tags = self(batch[0]), batch[1]
+        tags = tags[:, :logits.shape[1]]
+        return F.cross_entropy(logits.mT, tags, ignore_index=UNASKED), int((tags != UNASKED).sum())
+
+    @torch.no_grad()
+    def told(self, sentences: list[Tagged]) -> Int[np.ndarray, "..."]:
+        read, tags = self.rows(sentences)
+        said = torch.full_like(tags, -1)
+        for some in self.lengths(read).argsort().split(100):
+            logits = self.eval()(read[some])
+            said[some, :logits.shape[1]] = logits.argmax(dim=-1)
+        return said[tags != UNASKED].numpy()
+
+
+class FineTuned(Tuned):
+    """A layer on the top vector of a word's first piece."""
 
     def __init__(self, parts: Parts, own: list[Tagged], bert: BERT):
         super().__init__(parts, own)
-        self.tokenizer = pieces_of_bert()
+        self.pad_id = pieces_of_bert().vocabulary.pad_id
         kept = BERT(replace(bert.config, dropout=0.1))               # few labels: what was read without dropping is tuned with it
         kept.load_state_dict(bert.state_dict())
         self.whole = TokenClassifier(kept, len(parts.tags))
@@ -292,35 +169,21 @@ class FineTuned(Tagger):
         tokens, tags = [], []
         for sentence in sentences:
             rest = tags_in([sentence], self.parts.tags)
-            for piece in cut(sentence, self.tokenizer):
+            for piece in cut(sentence, pieces_of_bert()):
                 first = F.pad(piece.word[1:] != piece.word[:-1], (1, 0)) & (piece.word >= 0)
                 place = torch.full_like(piece.tokens, UNASKED)
                 place[first] = torch.from_numpy(rest[:int(first.sum())])
                 rest = rest[int(first.sum()):]
                 tokens.append(piece.tokens)
                 tags.append(place)
-        return pad(tokens, self.tokenizer.vocabulary.pad_id)[0], pad(tags, UNASKED)[0]
+        return pad(tokens, self.pad_id)[0], pad(tags, UNASKED)[0]
+
+    def lengths(self, read: Int[Tensor, "B T"]) -> Int[Tensor, "B"]:
+        return (read != self.pad_id).sum(dim=1)
 
     def forward(self, tokens: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
-        real = tokens != self.tokenizer.vocabulary.pad_id
-        longest = int(real.sum(dim=1).max())
-        return self.whole(tokens[:, :longest], mask=real[:, :longest])
-
-    def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
-        tokens, tags = batch
-        logits = self(tokens)
-        tags = tags[:, :logits.shape[1]]
-        return F.cross_entropy(logits.mT, tags, ignore_index=UNASKED), int((tags != UNASKED).sum())
-
-    @torch.no_grad()
-    def told(self, sentences: list[Tagged]) -> Int[np.ndarray, "..."]:
-        tokens, tags = self.rows(sentences)
-        order = (tokens != self.tokenizer.vocabulary.pad_id).sum(dim=1).argsort()
-        said = torch.full_like(tags, -1)
-        for some in order.split(100):
-            logits = self.eval()(tokens[some])
-            said[some, :logits.shape[1]] = logits.argmax(dim=-1)
-        return said[tags != UNASKED].numpy()
+        tokens = tokens[:, :int(self.lengths(tokens).max())]
+        return self.whole(tokens, mask=tokens != self.pad_id)
 
 
 # --- how they come about ---------------------------------------------------------------------------------------------

@@ -15,21 +15,13 @@ from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.pretraining import per_cent_right
-from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
+from benchmarks.reproduce.recipes import coefficients, minimize
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, own
 from course_lib.data import Splits
 from course_lib.data.toy_stories import SUBJECTS, stories
 from course_lib.tokenizers import pad
-from course_lib.transformer import (
-    BERT,
-    GPT,
-    BERTConfig,
-    GPTConfig,
-    PretrainingBatch,
-    Transformer,
-    TransformerConfig,
-    join_segments,
-    mask_tokens,
-)
+from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig, PretrainingBatch, Transformer, TransformerConfig
+from course_lib.transformer.bert import mask_tokens
 from course_lib.transformer.denoising import (
     ELECTRA,
     StaticMasking,
@@ -39,37 +31,31 @@ from course_lib.transformer.denoising import (
     split_sentences,
     text_infilling,
 )
+from course_lib.transformer.segments import join_segments
 
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", *(f"<{i}>" for i in range(12)))
 PAD, CLS, SEP, MASK, END = range(5)
 SENTINELS = range(5, len(SPECIAL))
-INFO = {"protocol": "Stories drawn independently; a full stop after each sentence. Labels: the subject of a single sentence.",
-        "licence": "MIT, as the code that draws it", "citation": "a grammar of this course, course_lib.data.toy_stories", "key": "",
-        "comparable_with_papers": False}
+INFO = own("Stories drawn independently; a full stop after each sentence. Labels: the subject of a single sentence.",
+           "a grammar of this course, course_lib.data.toy_stories")
 
 
 @cache
 def draw(stories_to_read: int = 3000) -> Splits:
     """3,000 stories of two sentences to read; 400 and 1,000 single sentences with their subject, to score."""
-    def one(num: int, seed: int, sentences: int) -> list[str]:
-        made = stories(num, torch.Generator().manual_seed(seed), sentences)
-        return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in made]
+    return Splits("toy_stories", told(3000, 0, 2)[:stories_to_read], told(400, 98, 1), told(1000, 99, 1), info=INFO)
 
-    return Splits("toy_stories", train=one(3000, 0, 2)[:stories_to_read], valid=one(400, 98, 1), test=one(1000, 99, 1), info=INFO)
+
+def told(num: int, seed: int, sentences: int) -> list[str]:
+    """Stories, each the subject and the text."""
+    made = stories(num, torch.Generator().manual_seed(seed), sentences)
+    return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in made]
 
 
 class Part(NamedTuple):
     tokens: Int[Tensor, "N T"]                                       # [CLS] words [SEP]
     real: Bool[Tensor, "N T"]
     subject: Int[Tensor, "..."]
-
-
-class Parts(NamedTuple):
-    train: Part
-    valid: Part
-    test: Part
-    symbols: list[str]
-    info: dict[str, Any]
 
 
 @cache
@@ -86,13 +72,12 @@ def coded(lines: list[str]) -> Part:
 
 
 def as_tokens(splits: Splits) -> Parts:
-    return Parts(*(coded(getattr(splits, part)) for part in ("train", "valid", "test")), symbols(), splits.info)
+    return Parts(*(coded(getattr(splits, part)) for part in ("train", "valid", "test")), splits.info)
 
 
 def labelled(count: int, seed: int) -> Part:
     """Single sentences that no other part holds on purpose; each seed has its own."""
-    made = stories(count, torch.Generator().manual_seed(1000 + seed), 1)
-    return coded([f"{s.subject}\t{s.sentences[0]} ." for s in made])
+    return coded(told(count, 1000 + seed, 1))
 
 
 # --- encoders, and what trains them ----------------------------------------------------------------------------------
@@ -120,16 +105,24 @@ def pair_model(width: int = 32, decoder_layers: int = 1, vocab: int | None = Non
 Start = Callable[[Part, int], tuple[nn.Module, Callable[[Tensor, int], Tensor]]]
 
 
+def of_masks() -> dict[str, Any]:
+    """Of the signs only a full stop may be masked."""
+    return {"mask_id": MASK, "vocab_size": len(symbols()), "special": [i for i in range(len(SPECIAL)) if i != END]}
+
+
+def asked_of(train: Part, rows: Tensor, read) -> PretrainingBatch:
+    return PretrainingBatch(read.tokens, torch.zeros_like(read.tokens), train.real[rows], read.chosen, train.tokens[rows])
+
+
 def masked(train: Part, seed: int, static: bool = False, rate: float = 0.15):
     """BERT's words, a share `rate` of them, drawn anew for every batch; or once."""
     model, g = bert(), torch.Generator().manual_seed(seed)
-    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END], rate=rate)
+    options = of_masks() | {"rate": rate}
     fixed = StaticMasking(train.tokens, generator=g, mask=train.real, **options) if static else None
 
     def loss(rows: Tensor, step: int) -> Tensor:
         read = fixed(rows) if fixed else mask_tokens(train.tokens[rows], mask=train.real[rows], generator=g, **options)
-        return model.loss(PretrainingBatch(read.tokens, torch.zeros_like(read.tokens), train.real[rows], read.chosen,
-                                           train.tokens[rows]))[0]
+        return model.loss(asked_of(train, rows, read))[0]
 
     return model, loss
 
@@ -137,7 +130,7 @@ def masked(train: Part, seed: int, static: bool = False, rate: float = 0.15):
 def paired(train: Part, seed: int):
     """BERT's pairs: with probability 1/2 the second sentence is another story's, and whether it follows is told."""
     model, g = bert(), torch.Generator().manual_seed(seed)
-    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END])
+    options = of_masks()
     firsts, seconds = zip(*(split_sentences(tokens[real][1:-1], END) for tokens, real in zip(train.tokens, train.real)))
 
     def loss(rows: Tensor, step: int) -> Tensor:
@@ -168,12 +161,11 @@ def in_orders(train: Part, seed: int):
 def replaced(train: Part, seed: int):
     """ELECTRA: a generator of half the width."""
     model, g = ELECTRA(bert(16), bert(), weight=10.0), torch.Generator().manual_seed(seed)
-    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END])
+    options = of_masks()
 
     def loss(rows: Tensor, step: int) -> Tensor:
         read = mask_tokens(train.tokens[rows], mask=train.real[rows], generator=g, **options)
-        return model.loss(PretrainingBatch(read.tokens, torch.zeros_like(read.tokens), train.real[rows], read.chosen,
-                                           train.tokens[rows]), g)[0]
+        return model.loss(asked_of(train, rows, read), g)[0]
 
     return model, loss
 
@@ -231,14 +223,8 @@ def train_by(model: nn.Module, loss: Callable[[Tensor, int], Tensor], rows: int,
              batch: int = 64) -> None:
     """AdamW, 50 updates of warm-up, then down to 0."""
     g = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.98), fused=True)
-    for update in range(updates):
-        for group in optimizer.param_groups:
-            group["lr"] = lr * min(1, (update + 1) / 50) * (1 - update / updates)
-        optimizer.zero_grad()
-        loss(torch.randint(rows, (batch,), generator=g), update).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+    minimize(model, lambda update: loss(torch.randint(rows, (batch,), generator=g), update), updates, lr,
+             lambda update: min(1, (update + 1) / 50) * (1 - update / updates), clip=1.0, betas=(0.9, 0.98))
 
 
 PRETRAINED: dict[tuple, nn.Module] = {}                              # one for all label counts of a command
@@ -305,11 +291,7 @@ class Counted(nn.Module):
         fitted = LogisticRegression(C=C, max_iter=1000).fit(self.occurs(few.tokens).numpy(), few.subject.numpy())
         weight = torch.zeros(len(SUBJECTS), len(symbols()))
         bias = torch.full((len(SUBJECTS),), -math.inf)               # a subject that no label named
-        seen = torch.tensor(fitted.classes_)
-        coef, intercept = torch.tensor(fitted.coef_).float(), torch.tensor(fitted.intercept_).float()
-        if len(seen) == 2:                                           # scikit-learn has one row for two classes
-            coef, intercept = torch.cat([-coef, coef]), torch.cat([-intercept, intercept])
-        weight[seen], bias[seen] = coef, intercept
+        weight[fitted.classes_], bias[fitted.classes_] = (part.float() for part in coefficients(fitted))
         self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
 
     @staticmethod

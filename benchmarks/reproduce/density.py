@@ -1,4 +1,4 @@
-"""Runs of NADE, RNADE, MADE and mixtures of masks: the models of chapters nade to made."""
+"""Runs of tables, n-grams, FVSBN, NADE, RNADE and MADE: the models of chapters chain-rule to made, and of counting-text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributions import MultivariateNormal
 
-from benchmarks.reproduce import recipes
+from benchmarks.reproduce import recipes, text
 from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained, over
 from course_lib import data
 from course_lib.conditional import MixtureOfGaussians
+from course_lib.counting import NGram
 from course_lib.data import Splits
-from course_lib.density import MADE, NADE, Mixture
-from course_lib.training import evaluate, fit
+from course_lib.density import FVSBN, MADE, NADE, Mixture, Tabular
+from course_lib.training import evaluate
 
 # --- models whose arguments are plain numbers ------------------------------------------------------------------------
+
+
+def markov_chain(n: int, m: int) -> Tabular:
+    """Each variable given the m before it, by a table."""
+    return Tabular(n, [list(range(max(0, i - m), i)) for i in range(n)])
 
 
 def rnade(n: int, hidden: int, k: int, min_sigma: float, equal_weights: bool = False) -> NADE:
@@ -32,12 +38,6 @@ def made_in_order(n: int, hidden: Sequence[int], order: int) -> MADE:
     """Order 0 is that of the columns; any other number is the seed of a random permutation, and of the degrees."""
     drawn = torch.randperm(n, generator=torch.Generator().manual_seed(order)) if order else None
     return MADE(n, hidden, order=drawn, seed=order)
-
-
-def shared_masks(n: int, hidden: Sequence[int], masks: int) -> Mixture:
-    """One set of weights under several masks, each with an order of its own: one component a batch is trained."""
-    made = MADE(n, hidden)
-    return Mixture([made.remasked(seed) for seed in range(masks)])
 
 
 class Gaussian(nn.Module):
@@ -68,21 +68,15 @@ def ten_folds(splits: Splits) -> Parts:
 
 def by_folds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """A model for each fold, started from its training rows, with the weights of its best epoch on its own valid."""
-    done = []
-    for k, (train, valid) in enumerate(zip(job.splits.train, job.splits.valid)):
-        splits = Splits(f"fold {k}", train.float(), valid.float(), valid.float())
-        done.append(from_the_data(replace(job, splits=splits), row, settings, f"{name}-{k}"))
-    return Trained(nn.ModuleList(one.model for one in done), sum(one.seconds for one in done),
-                   max(one.epochs for one in done), round(statistics.median(one.best_epoch for one in done)))
+    folds = (replace(job, splits=Splits(f"fold {k}", train.float(), valid.float(), valid.float()))
+             for k, (train, valid) in enumerate(zip(job.splits.train, job.splits.valid)))
+    found = recipes.together(from_the_data(fold, row, settings, f"{name}-{k}") for k, fold in enumerate(folds))
+    return replace(found, model=nn.ModuleList(found.model))
 
 
 def from_the_data(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """As `by_gradient`, but the model starts from the columns of the training set."""
-    torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).initialize(job.splits.train).to(job.device)
-    history = fit(model, job.splits.train, job.splits.valid, seed=job.seed, device=job.device,
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **{"patience": settings["epochs"], **settings})
-    return Trained(model, sum(history.seconds), history.epochs, history.best_epoch)
+    return recipes.fitted(job, row, settings, name, valid=job.splits.valid, start=job.splits.train)
 
 
 def by_moments(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -107,8 +101,56 @@ DECAYS = over("weight_decay", (0.0, 0.03, 0.1, 0.3, 1.0))
 LARGE = {"epochs": 60, "batch_size": 100, "lr": 0.001, "schedule": "cosine", "patience": 15}
 FOLDS = {"epochs": 25, "batch_size": 50, "lr": 0.02, "schedule": "cosine"}
 DIGITS = {"split": "shuffled"}
+ALPHAS = over("alpha", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0))
+FVSBNS = {"epochs": 200, "batch_size": 50, "lr": 0.01, "schedule": "cosine", "patience": 50}
+SMOOTHINGS = (*({"smoothing": "add", "alpha": alpha} for alpha in (0.01, 0.1, 1.0)),
+              *({"smoothing": "interpolated", "buckets": buckets} for buckets in (1, 8)),
+              {"smoothing": "kneser-ney"})
+LARGER = {**FVSBNS, "epochs": 60, "batch_size": 100, "patience": 10}
 
 RUNS: dict[str, Run] = {run.name: run for run in (
+    Run("independent-digits", "digits", (
+        Row("independent pixels", markov_chain, recipes.by_counting, {"n": 64, "m": 0},
+            candidates=ALPHAS),
+    ), options=DIGITS),
+    Run("fvsbn-digits", "digits", (
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 64}, FVSBNS, DECAYS, weights="fvsbn-digits"),
+    ), options=DIGITS),
+    Run("fvsbn-binarized-mnist", "binarized_mnist", (
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 784},
+            {"epochs": 60, "batch_size": 100, "lr": 0.005, "schedule": "cosine", "weight_decay": 0.04}, weights="fvsbn-binarized-mnist"),
+    )),
+    Run("independent-binarized-mnist", "binarized_mnist", (
+        Row("independent pixels", markov_chain, recipes.by_counting, {"n": 784, "m": 0},
+            candidates=ALPHAS),
+    )),
+    Run("fvsbn-caltech-silhouettes", "caltech101_silhouettes", (
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 784},
+            {"epochs": 60, "batch_size": 50, "lr": 0.005, "schedule": "cosine"},
+            weights="fvsbn-caltech-silhouettes"),
+    )),
+    Run("independent-caltech-silhouettes", "caltech101_silhouettes", (
+        Row("independent pixels", markov_chain, recipes.by_counting, {"n": 784, "m": 0},
+            candidates=ALPHAS),
+    )),
+    Run("nltcs", "nltcs", (
+        *(Row(f"Markov chain of order {m}" if m else "independent variables", markov_chain, recipes.by_counting,
+              {"n": 16, "m": m}, candidates=ALPHAS) for m in (0, 1, 2, 3, 5, 7, 10)),
+        Row("full table", Tabular, recipes.by_counting, {"n": 16}, candidates=ALPHAS),
+        Row("best tree", Tabular, recipes.by_tree, candidates=ALPHAS),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 16}, LARGER, DECAYS),
+    )),
+    Run("plants", "plants", (
+        Row("independent variables", markov_chain, recipes.by_counting, {"n": 69, "m": 0},
+            candidates=ALPHAS),
+        Row("best tree", Tabular, recipes.by_tree, candidates=ALPHAS),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 69}, LARGER, DECAYS),
+    )),
+    Run("ngram-tiny-shakespeare", "tiny_shakespeare", tuple(
+        Row(name, NGram, text.by_ngram, {"n": n}, candidates=SMOOTHINGS,
+            measure=text.bits_per_character, weights=f"{name}-tiny-shakespeare" if n < 7 else None)
+        for n, name in enumerate(("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram"), start=1)
+    ), prepare=text.characters, unit="bits per character", note="An n-gram sees the n - 1 characters before the next one."),
     Run("nade-digits", "digits", (
         Row("NADE", NADE, from_the_data, {"n": 64, "hidden": 100}, SMALL, DECAYS, weights="nade-digits"),
     ), options=DIGITS),
@@ -132,19 +174,6 @@ RUNS: dict[str, Run] = {run.name: run for run in (
     Run("made-binarized-mnist-8000", "binarized_mnist", (
         Row("MADE, one hidden layer of 8000", MADE, from_the_data, {"n": 784, "hidden": [8000]},
             {**LARGE, "epochs": 24, "weight_decay": 0.1}),
-    )),
-    Run("made-binarized-mnist-masks", "binarized_mnist", (
-        Row("MADE, two hidden layers of 500, one mask", MADE, recipes.by_gradient, {"n": 784, "hidden": [500, 500]},
-            {**LARGE, "epochs": 20}),
-        Row("MADE, two hidden layers of 500, 32 masks", shared_masks, recipes.by_gradient,
-            {"n": 784, "hidden": [500, 500], "masks": 32}, {**LARGE, "epochs": 20}),
-    ), note="Small, for a processor: a sixteenth of the units and a tenth of the epochs of "
-            "`made-binarized-mnist-32-masks`, which is at the size of the paper and asks for a GPU. At this size and after as "
-            "many epochs, sharing the weights among 32 masks costs more than the mixture gives."),
-    Run("made-binarized-mnist-32-masks", "binarized_mnist", (
-        Row("MADE, two hidden layers of 8000, 32 masks", shared_masks, recipes.by_gradient,
-            {"n": 784, "hidden": [8000, 8000], "masks": 32},
-            {**LARGE, "epochs": 200, "lr": 0.0005, "patience": 40}),
     )),
     Run("rnade-red-wine", "red_wine", (
         Row("one Gaussian", Gaussian, by_moments, {"n": 11}, measure=nats_over_folds),

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.agreement import as_tokens, draw, nats_a_text
+from benchmarks.reproduce.recipes import minimize
 from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
 from course_lib.data import toy_agreement
 from course_lib.transformer import LayerNorm, Residual, SinusoidalPositions, TransformerBlock
@@ -55,18 +56,15 @@ def by_updates(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
     for seed in range(settings["seeds"]):
         torch.manual_seed(seed)
         model, g, losses = row.model(**row.arguments), torch.Generator().manual_seed(100 + seed), []
-        optimizer = torch.optim.AdamW(model.parameters(), settings["lr"], fused=True)
-        for update in range(settings["updates"]):
-            left = 1 - update / settings["updates"]
-            optimizer.param_groups[0]["lr"] = settings["lr"] * min((update + 1) / settings["warmup"], left)
+
+        def loss(update: int, model=model, g=g) -> Tensor:
             which = torch.randint(len(tokens), (settings["batch_size"],), generator=g)
             x, there = tokens[which], real[which][:, 1:]
-            loss = F.cross_entropy(model(x[:, :-1])[there], x[:, 1:][there])
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
-            optimizer.step()
-            losses.append(loss.item())
+            return F.cross_entropy(model(x[:, :-1])[there], x[:, 1:][there])
+
+        minimize(model, loss, settings["updates"], settings["lr"],
+                 lambda update: min((update + 1) / settings["warmup"], 1 - update / settings["updates"]), clip=settings["clip"],
+                 after=losses.append)
         models.append(model)
         curve.append([round(value, 3) for value in torch.tensor(losses).view(-1, WATCHED).mean(dim=1).tolist()])
     return Trained(models, curve=curve)

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.reproduce.density import DIGITS
+from benchmarks.reproduce.recipes import fitted
 from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from course_lib import hub
 from course_lib.conditional import Categorical
 from course_lib.data import Splits
 from course_lib.pixels import GatedPixelCNN, ImageClassifier, fgsm, pgd, purify, rank_p_values, sign_noise, wilson
-from course_lib.training import fit
 
 GREY, LEVELS, SHAPE = {**DIGITS, "grey": True}, 17, (8, 8)
 DENSITY = "gated-pixelcnn-grey-digits"
@@ -39,21 +39,14 @@ def by_rest_of_training(job: Job, row: Row, settings: dict[str, Any], name: str)
 
     The validation images are never looked at, so that they can calibrate: the model has seen them as little as the test's.
     """
+    settings, x = dict(settings), job.splits.train
     held_out = settings.pop("held_out")
-    torch.manual_seed(job.seed)
-    model, x = row.model(**row.arguments).initialize(job.splits.train).to(job.device), job.splits.train
-    history = fit(model, x[:-held_out], x[-held_out:], seed=job.seed, device=job.device, patience=settings["epochs"],
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **settings)
-    return Trained(model, sum(history.seconds), history.epochs, history.best_epoch)
+    return fitted(job, row, settings, name, x[:-held_out], x[-held_out:], start=x)
 
 
 def by_classes(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Cross-entropy on images moved by up to a pixel; the last weights stay."""
-    torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).to(job.device)
-    history = fit(model, job.splits.train, seed=job.seed, device=job.device,
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **settings)
-    return Trained(model, sum(history.seconds), history.epochs)
+    return fitted(job, row, settings, name)
 
 
 class Attacked(nn.Module):

@@ -11,16 +11,16 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.recipes import minimize
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over, own
 from course_lib.data import Splits
 from course_lib.transformer.denoising import DisentangledAttention
 from course_lib.transformer.denoising.deberta import TERMS
 
 T, SYMBOLS, MARKS, NOBODY = 12, 8, 4, -100                           # words of a row; symbols; marks 0..3; no question here
 SPAN = 5                                                             # distances told apart: -4 to 4
-INFO = {"protocol": "Rows drawn independently; training goes on with new ones, and the scored ones are apart.",
-        "licence": "MIT, as the code that draws it", "citation": "three tasks of this course, benchmarks/reproduce/disentangled.py",
-        "key": "", "comparable_with_papers": False}
+INFO = own("Rows drawn independently; training goes on with new ones, and the scored ones are apart.",
+           "three tasks of this course, benchmarks/reproduce/disentangled.py")
 
 
 class Asked(NamedTuple):
@@ -101,13 +101,12 @@ def by_new_rows(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trai
     for seed in range(settings["seeds"]):
         torch.manual_seed(seed)
         model, g = row.model(**row.arguments), torch.Generator().manual_seed(100 + seed)
-        optimizer = torch.optim.AdamW(model.parameters(), settings["lr"], fused=True)
-        for update in range(settings["updates"]):
-            optimizer.param_groups[0]["lr"] = settings["lr"] * (1 - update / settings["updates"])
+
+        def loss(update: int, model=model, g=g) -> Tensor:
             asked = TASKS[model.task](settings["batch_size"], g)
-            optimizer.zero_grad()
-            F.cross_entropy(model(asked.symbols, asked.marks).mT, asked.answers, ignore_index=NOBODY).backward()
-            optimizer.step()
+            return F.cross_entropy(model(asked.symbols, asked.marks).mT, asked.answers, ignore_index=NOBODY)
+
+        minimize(model, loss, settings["updates"], settings["lr"], lambda update: 1 - update / settings["updates"])
         models.append(model)
     return Trained(models)
 

@@ -6,31 +6,17 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from benchmarks.reproduce import elmo, tagging
-from benchmarks.reproduce.bert_tags import (
-    NOTE,
-    ROOM,
-    UNASKED,
-    Parts,
-    Tagger,
-    cut,
-    fresh_elmo,
-    own_sentences,
-    parts_of,
-    pieces_of_elmo,
-    tags_in,
-    tags_right,
-)
+from benchmarks.reproduce import english, tagging
+from benchmarks.reproduce.bert_tags import NOTE, UNASKED, Parts, Tuned, own_sentences, parts_of, tags_in, tags_right
 from benchmarks.reproduce.english import Tagged
 from benchmarks.reproduce.pretraining import drawn
 from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.word_features import ROOM, cut, fresh_elmo, pieces_of_elmo
 from course_lib import hub
 from course_lib.tokenizers.batching import pad
 from course_lib.training import fit
@@ -43,14 +29,14 @@ OWN_ROWS = 400                                                       # sentences
 
 STARTS: dict[str, Callable[[int], BiLM]] = {                         # of the two language models
     "untrained": fresh_elmo,
-    "trained": lambda seed: hub.load(elmo.WEIGHTS),
+    "trained": lambda seed: hub.load(english.WEIGHTS),
 }
 
 
-class TunedELMo(Tagger):
+class TunedELMo(Tuned):
     r"""A layer on $\gamma \sum_j s_j h_j$, the mixture of ELMo's layers, of which a word has the mean over its pieces.
 
-    Every weight is trained: the layer's, the mixture's, those of a copy of the two language models.
+    The layer, the mixture and a copy of the two language models are trained.
     """
 
     def __init__(self, parts: Parts, own: list[Tagged], bilm: BiLM):
@@ -88,25 +74,17 @@ class TunedELMo(Tagger):
         mixed = self.mix(self.bilm.states(tokens, mask=real[:, :longest]))                 # (B, T, E)
         return self.head(words_of_pieces(mixed, word, int(word.max()) + 1))
 
+    def lengths(self, read: Int[Tensor, "B 2 T"]) -> Int[Tensor, "B"]:
+        return (read[:, 1] >= 0).sum(dim=1)
+
     def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
         """Nats a tag; of what says when to stop, the share of wrong tags, by which the rate is chosen too."""
-        both, tags = batch
-        logits = self(both)
+        if self.training:
+            return super().loss(batch)
+        logits, tags = self(batch[0]), batch[1]
         tags = tags[:, :logits.shape[1]]
         asked = tags != UNASKED
-        if not self.training:
-            return (logits.argmax(dim=-1) != tags)[asked].double().mean(), int(asked.sum())
-        return F.cross_entropy(rearrange(logits, "B W C -> B C W"), tags, ignore_index=UNASKED), int(asked.sum())
-
-    @torch.no_grad()
-    def told(self, sentences: list[Tagged]) -> Int[np.ndarray, "..."]:
-        both, tags = self.rows(sentences)
-        order = (both[:, 1] >= 0).sum(dim=1).argsort()
-        said = torch.full_like(tags, -1)
-        for some in order.split(100):
-            logits = self.eval()(both[some])
-            said[some, :logits.shape[1]] = logits.argmax(dim=-1)
-        return said[tags != UNASKED].numpy()
+        return (logits.argmax(dim=-1) != tags)[asked].double().mean(), int(asked.sum())
 
 
 def by_tuning(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -125,7 +103,7 @@ def by_tuning(job: Job, row: Row, settings: dict[str, Any], name: str) -> Traine
         both, tags = model.filled(own)
         read = drawn(len(both), max(len(both), OWN_ROWS), 3000 + seed)
         noise = 1 + torch.rand(len(read), generator=torch.Generator().manual_seed(3000 + seed))
-        lengths = (both[read, 1] >= 0).sum(dim=1) * noise            # rows of like length share a batch, not always the same
+        lengths = model.lengths(both[read]) * noise            # rows of like length share a batch, not always the same
         path = job.checkpoints / f"{name}-{settings['lr']}-{seed}.safetensors"
         history = fit(model, (both[read], tags[read]), model.filled(watched), seed=3000 + seed, lengths=lengths,
                       checkpoint=path, progress=False, **settings)

@@ -1,4 +1,4 @@
-"""The English sentences that the language models of chapter fill-the-gap read: raw text of the sources of chapter documents, each sentence once."""
+"""English sentences, raw text of the sources of chapter documents, each once; and a run of two language models on them, one from each end."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
+from jaxtyping import Int
+from torch import Tensor, nn
 
 from benchmarks.reproduce import word_texts
 from benchmarks.reproduce.pretraining import letters
+from benchmarks.reproduce.recipes import fitted
+from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained, of_items, own
+from benchmarks.reproduce.text import by_ngram
 from course_lib import data
+from course_lib.counting import NGram
 from course_lib.data import Splits
 from course_lib.data.readers import read_text
+from course_lib.tokenizers import WordPieceTokenizer
+from course_lib.words import BiLM
 
 SENTENCE = re.compile(r"(?<=[.!?;])\s+")                             # where one ends and the next begins
 UNKNOWN = "\u2047"                                                   # stands for <unk>: a sign that no text has
@@ -23,9 +32,8 @@ RARE = 100                                                           # a letter 
 HELD_OUT = 1000                                                      # sentences to validate on, and as many to test on
 LICENCE = "each text under its own: " + "; ".join(f"{one.name} ({one.licence})" for one in word_texts.SOURCES.values())
 CITATION = "; ".join(one.citation for one in word_texts.SOURCES.values())
-INFO = {"protocol": "Sentences of eight sources, lower case, each once; 1,000 held out to validate on and 1,000 to test on, at "
-                    "random. No sentence of a part on which this course measures is among them.",
-        "licence": LICENCE, "citation": CITATION, "key": "", "comparable_with_papers": False}
+INFO = own("Sentences of eight sources, lower case, each once; 1,000 held out to validate on and 1,000 to test on, at random. No sentence "
+           "of a part on which this course measures is among them.", CITATION, LICENCE)
 
 
 class Tagged(NamedTuple):
@@ -113,3 +121,61 @@ def draw() -> Splits:
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0)).tolist()
     parts = {"test": order[:HELD_OUT], "valid": order[HELD_OUT:2 * HELD_OUT], "train": order[2 * HELD_OUT:]}
     return Splits("english", *([texts[i] for i in parts[part]] for part in ("train", "valid", "test")), info=INFO)
+
+
+PIECES, LENGTH = 4000, 40                                            # symbols; pieces of a row
+WEIGHTS = "elmo-english"
+
+
+def in_rows(splits: Splits, length: int = LENGTH) -> Parts:
+    """Sentences as pieces, [SEP] before and after each; what is left over at the end of a part is not used."""
+    tokenizer = pieces(tuple(splits.train))
+    edge = tokenizer.vocabulary.eos_id
+    parts = []
+    for part in ("train", "valid", "test"):
+        stream = torch.cat([tokenizer.encode(text, eos=True) for text in getattr(splits, part)])
+        stream = F.pad(stream, (1, 0), value=edge)
+        parts.append(stream[:len(stream) // length * length].view(-1, length))
+    return Parts(*parts, {**splits.info, "tokenizer": tokenizer.config})
+
+
+@lru_cache(maxsize=1)
+def pieces(texts: tuple[str, ...]) -> WordPieceTokenizer:
+    """Word pieces learnt from what is read; the sign for what is unknown is none of them."""
+    return WordPieceTokenizer.fit("\n".join(texts).replace(UNKNOWN, " "), PIECES)
+
+
+def by_both_ways(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """Next and previous pieces by AdamW; the last weights stay."""
+    return fitted(job, row, {**settings, "checkpoint_every": 200}, name)
+
+
+@torch.no_grad()
+def nats_a_piece(model: nn.Module, part: Int[Tensor, "N T"]) -> dict[str, Any]:
+    """Minus log p of a piece given its row, in nats, its standard error over rows; of both directions the mean, and each."""
+    if isinstance(model, NGram):
+        m = max(model.memory, 1)                                     # all models predict from the second piece on
+        each = {"": -model.log_prob(part[:, m:], part[:, :m]) / (LENGTH - m)}
+    else:
+        each = {"forward": [], "backward": []}
+        for rows in part.split(50):
+            after, before = model.eval()(rows)
+            each["forward"].append(F.cross_entropy(after[:, :-1].mT, rows[:, 1:], reduction="none").mean(dim=1))
+            each["backward"].append(F.cross_entropy(before[:, 1:].mT, rows[:, :-1], reduction="none").mean(dim=1))
+        each = {way: torch.cat(rows) for way, rows in each.items()}
+    nats = torch.stack([rows.double() for rows in each.values()]).mean(dim=0)              # (N,)
+    return of_items(nats, part.numel()) | {way: round(rows.mean().item(), 4) for way, rows in each.items() if way}
+
+
+RUNS: dict[str, Run] = {run.name: run for run in (
+    Run("elmo-english", "english", (
+        Row("unigram", NGram, by_ngram, {"n": 1}, {"smoothing": "add", "alpha": 0.1}, measure=nats_a_piece),
+        Row("bigram", NGram, by_ngram, {"n": 2}, {"smoothing": "kneser-ney"}, measure=nats_a_piece),
+        Row("two LSTM language models, one from each end", BiLM, by_both_ways,
+            {"vocab_size": PIECES, "width": 160, "layers": 2, "dropout": 0.1},
+            {"epochs": 6, "batch_size": 64, "lr": 4e-3, "schedule": "linear", "warmup": 200, "clip": 1.0},
+            measure=nats_a_piece, weights=WEIGHTS),
+    ), draw=draw, prepare=in_rows, unit="nats a word piece",
+        note="English sentences of eight sources, 4,000 word pieces. The counts read forward; the two language models predict "
+             "each piece from what is before it and, apart, from what is after it: the figure is the mean of both directions."),
+)}

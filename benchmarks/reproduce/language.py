@@ -12,6 +12,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.figures import of_trainings
+from benchmarks.reproduce.recipes import fitted, together
 from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained
 from benchmarks.reproduce.text import blocks, numbered
 from course_lib.data import Splits
@@ -19,7 +20,7 @@ from course_lib.decoding import greedy
 from course_lib.recurrent import Seq2Seq
 from course_lib.tokenizers import BytePairTokenizer
 from course_lib.tokenizers.batching import pad
-from course_lib.training import bleu, evaluate, fit
+from course_lib.training import bleu, evaluate
 from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
@@ -62,17 +63,12 @@ def consecutive(text: Int[Tensor, "T"]) -> tuple[Int[Tensor, "N L"], Int[Tensor,
 
 def by_steps(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """One pass over the windows that were drawn; the last weights stay."""
-    torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).to(job.device)
-    history = fit(model, job.splits.train, seed=job.seed, device=job.device, checkpoint_every=200,
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **settings)
-    return Trained(model, sum(history.seconds), history.epochs)
+    return fitted(job, row, {**settings, "checkpoint_every": 200}, name)
 
 
 def by_steps_and_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """The same windows in the order of each of SEEDS, from weights drawn by it; the first is the seed of what ships."""
-    runs = [by_steps(replace(job, seed=seed), row, settings, f"{name}-{seed}") for seed in SEEDS]
-    return Trained(Repeats([run.model for run in runs]), sum(run.seconds for run in runs), runs[0].epochs)
+    return together(by_steps(replace(job, seed=seed), row, settings, f"{name}-{seed}") for seed in SEEDS)
 
 
 def character_gpt(window: int = WINDOW, **size: int | float) -> GPT:
@@ -124,11 +120,8 @@ def pairs(splits: Splits) -> Parts:
 
 def by_length(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Sentences of like length share a batch; the last weights stay."""
-    torch.manual_seed(job.seed)
-    model, train = row.model(**row.arguments).to(job.device), job.splits.train
-    history = fit(model, (train.source, train.target), seed=job.seed, device=job.device, lengths=(train.target != PAD).sum(1),
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **settings)
-    return Trained(model, sum(history.seconds), history.epochs)
+    train = job.splits.train
+    return fitted(job, row, {**settings, "lengths": (train.target != PAD).sum(1)}, name, (train.source, train.target))
 
 
 def translator(**size: int | float | str) -> Transformer:

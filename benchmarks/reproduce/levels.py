@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.detection import GREY
 from benchmarks.reproduce.pixels import by_seeds, nats_over_seeds
-from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over, own
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.data import Splits
 from course_lib.density import NADE
@@ -23,11 +23,8 @@ from course_lib.training import evaluate
 WIDTH, SIDE, TRAINED, HELD_OUT = 50, 4, 1500, 1000
 DENSITY = "RNADE, one draw"
 FAMILIES = {"softmax": Categorical, "discretised logistics": DiscretizedLogisticMixture}
-INFO = {
-    "protocol": "4 x 4 pixels each, cut side by side, the green of three colours, in one fixed random order.",
-    "licence": "CC BY 2.0", "citation": "vultilion, flower.jpg, as shipped with scikit-learn", "key": "",
-    "comparable_with_papers": False,
-}
+INFO = own("4 x 4 pixels each, cut side by side, the green of three colours, in one fixed random order.",
+           "vultilion, flower.jpg, as shipped with scikit-learn", "CC BY 2.0")
 
 
 def level_nade(n: int, family: str, **arguments: Any) -> NADE:

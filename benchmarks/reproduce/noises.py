@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.denoising import END, INFO, MASK, PAD, SEP, coded, draw, pair_model, train_by
+from benchmarks.reproduce.denoising import END, INFO, MASK, PAD, SEP, coded, draw, pair_model, told, train_by
 from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
 from course_lib.data import Splits
-from course_lib.data.toy_stories import stories
 from course_lib.decoding import greedy
 from course_lib.tokenizers import pad
 from course_lib.transformer import Transformer
@@ -84,10 +83,7 @@ def restored(models: Repeats, lines: list[str]) -> dict[str, Any]:
 @cache
 def draw_stories() -> Splits:
     """The stories of `draw`, and others of two sentences to score."""
-    def one(num: int, seed: int) -> list[str]:
-        return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in stories(num, torch.Generator().manual_seed(seed), 2)]
-
-    return Splits("toy_stories", train=draw().train, valid=one(400, 96), test=one(500, 97), info=INFO)
+    return Splits("toy_stories", draw().train, told(400, 96, 2), told(500, 97, 2), info=INFO)
 
 
 RUNS: dict[str, Run] = {run.name: run for run in (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 import time
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,10 +11,11 @@ from torch import Tensor
 
 from benchmarks.figures import of_trainings
 from benchmarks.reproduce.density import DIGITS
+from benchmarks.reproduce.recipes import fitted, together
 from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
 from course_lib.density import FVSBN, MADE, NADE
 from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
-from course_lib.training import evaluate, fit
+from course_lib.training import evaluate
 from course_lib.training.history import Report
 
 
@@ -23,20 +24,10 @@ def by_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained
 
     channels_last  among the settings: the channels of a pixel side by side in memory while it trains
     """
-    settings = {"patience": settings["epochs"], **settings}
+    settings, splits = dict(settings), job.splits
     layout = torch.channels_last if settings.pop("channels_last", False) else torch.contiguous_format
-    models, done = Repeats(), []
-    for seed in range(settings.pop("seeds")):
-        torch.manual_seed(seed)
-        model = row.model(**row.arguments).to(job.device)
-        if hasattr(model, "initialize"):
-            model.initialize(job.splits.train.to(job.device))
-        model.to(memory_format=layout)
-        done.append(fit(model, job.splits.train, job.splits.valid, seed=seed, device=job.device,
-                        checkpoint=job.checkpoints / f"{name}-{seed}.safetensors", progress=False, **settings))
-        models.append(model.to(memory_format=torch.contiguous_format))
-    return Trained(models, sum(sum(one.seconds) for one in done), max(one.epochs for one in done),
-                   round(statistics.median(one.best_epoch for one in done)))
+    return together(fitted(job, row, {"progress": False, **settings}, f"{name}-{seed}", valid=splits.valid, seed=seed,
+                           start=splits.train, layout=layout) for seed in range(settings.pop("seeds")))
 
 
 def by_seconds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -44,34 +35,23 @@ def by_seconds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
 
     The seconds are those of training and of validation. Nothing is kept of a killed run: its seconds would be lost.
     """
-    models, done, curves = Repeats(), [], []
+    runs, curves = [], []
     for seed in range(settings.pop("seeds")):
-        torch.manual_seed(seed)
-        model = row.model(**row.arguments).to(job.device)
-        if hasattr(model, "initialize"):
-            model.initialize(job.splits.train.to(job.device))
         began, curve = time.process_time(), []
 
         def watch(report: Report, began: float = began, curve: list = curve) -> None:
             if report.valid is not None:
                 curve.append([round(time.process_time() - began, 3), round(report.valid, 4)])
 
-        done.append(fit(model, job.splits.train, job.splits.valid, seed=seed, device=job.device, callback=watch,
-                        progress=False, **{"patience": settings["epochs"], **settings}))
-        models.append(model)
+        runs.append(fitted(job, row, {"progress": False, "callback": watch, **settings}, None, valid=job.splits.valid, seed=seed,
+                           start=job.splits.train))
         curves.append(curve)
-    return Trained(models, sum(sum(one.seconds) for one in done), max(one.epochs for one in done),
-                   round(statistics.median(one.best_epoch for one in done)), curves)
+    return replace(together(runs), curve=curves)
 
 
 def by_channels_last(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Maximum likelihood by AdamW, the channels of a pixel side by side in memory; the weights of the best epoch."""
-    torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).initialize(job.splits.train[:5000])
-    model = model.to(job.device).to(memory_format=torch.channels_last)
-    history = fit(model, job.splits.train, job.splits.valid, seed=job.seed, device=job.device,
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **{"patience": settings["epochs"], **settings})
-    return Trained(model.to(memory_format=torch.contiguous_format), sum(history.seconds), history.epochs, history.best_epoch)
+    return fitted(job, row, settings, name, valid=job.splits.valid, start=job.splits.train[:5000], layout=torch.channels_last)
 
 
 def nats_over_seeds(models: Repeats, part: Tensor) -> dict[str, Any]:

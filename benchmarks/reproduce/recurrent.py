@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from benchmarks.reproduce.language import WINDOW, consecutive
+from benchmarks.reproduce.recipes import fitted
 from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from benchmarks.reproduce.text import BLOCK, numbered
 from course_lib.data import Splits
 from course_lib.recurrent import Carried, RecurrentLM, nats_of_text, streams
-from course_lib.training import evaluate, fit
+from course_lib.training import evaluate
 
 WARM_UP = 1000                                                       # characters read before the first that is scored
 
@@ -26,14 +27,11 @@ def whole(splits: Splits) -> Parts:
 
 def by_streams(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Streams side by side, the memory carried from piece to piece; the weights of the best epoch on validation."""
-    torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).to(job.device)
-    train, valid = job.splits.train, job.splits.valid[0]
-    batch, length, rest = settings["streams"], settings["piece"], {**settings}
-    del rest["streams"], rest["piece"]
-    history = fit(Carried(model, batch), streams(train, batch, length), streams(valid, 10, length), device=job.device,
-                  checkpoint=job.checkpoints / f"{name}.safetensors", **rest)
-    return Trained(model, sum(history.seconds), history.epochs, history.best_epoch)
+    rest = {**settings}
+    batch, length = rest.pop("streams"), rest.pop("piece")
+    carried = replace(row, model=lambda **size: Carried(RecurrentLM(**size), batch))
+    found = fitted(job, carried, rest, name, streams(job.splits.train, batch, length), streams(job.splits.valid[0], 10, length), seed=job.seed)
+    return replace(found, model=found.model.model)
 
 
 def nats_carried(model: RecurrentLM, part: tuple[Tensor, Tensor]) -> dict[str, float]:

@@ -54,6 +54,18 @@ class Job:
     counted: set[Path] = field(default_factory=set)                  # checkpoints whose seconds are in the record
 
 
+def own(protocol: str, citation: str, licence: str = "MIT, as the code that draws it") -> dict[str, Any]:
+    """What is to be known of a set that the course makes itself."""
+    return {"protocol": protocol, "licence": licence, "citation": citation, "key": "", "comparable_with_papers": False}
+
+
+def of_items(values: Tensor, over: int | None = None) -> dict[str, Any]:
+    """The mean, its standard error over the values, and what they were taken over, if that is not their number."""
+    values = values.double()
+    return {"mean": round(values.mean().item(), 4), "standard_error": round(values.std().item() / len(values) ** 0.5, 4),
+            "over": len(values) if over is None else over}
+
+
 def nats(model: nn.Module, part: Tensor) -> dict[str, float]:
     """Negative log-likelihood a row: its mean, the standard error of the mean, the rows it was taken over."""
     mean, error = evaluate(model, part, batch_size=100)              # of pixels, 500 take twice as long: out of the cache

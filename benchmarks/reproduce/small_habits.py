@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -11,17 +10,15 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, of_items, over, own
 from course_lib.data import Splits
 from course_lib.data.toy_translation import draw_pairs, to_ids, translate, vocabularies
 from course_lib.training import fit
 from course_lib.transformer import Transformer, TransformerConfig
 
 SEEDS, PAIRS, PAD = 5, 300, 0                                        # each seed has pairs of its own
-INFO = {"protocol": "Sentences drawn independently from a grammar, with their translation; none of those that are scored is among "
-                    "those to train on.",
-        "licence": "MIT, as the code that draws it", "citation": "a grammar of this course, course_lib.data.toy_translation", "key": "",
-        "comparable_with_papers": False}
+INFO = own("Sentences drawn independently from a grammar, with their translation; none of those that are scored is among "
+           "those to train on.", "a grammar of this course, course_lib.data.toy_translation")
 
 
 class Sentences(NamedTuple):
@@ -88,9 +85,7 @@ def by_counting(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trai
 
 def nats_counted(model: Often, part: Sentences) -> dict[str, Any]:
     """The same by counts; the standard error is over tokens."""
-    each = -model.log_p[part.target[part.target != PAD]]
-    return {"mean": round(each.mean().item(), 4), "standard_error": round(each.std().item() / math.sqrt(len(each)), 4),
-            "over": len(each)}
+    return of_items(-model.log_p[part.target[part.target != PAD]])
 
 
 HABITS = {"dropout": 0.1, "smoothing": 0.1, "warmup": 10, "clip": 1.0}

@@ -14,16 +14,15 @@ from benchmarks.figures import of_seeds
 from benchmarks.reproduce import english
 from benchmarks.reproduce.english import Tagged
 from benchmarks.reproduce.pretraining import drawn, per_cent_right
-from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.recipes import minimize
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over, own
 from course_lib.data import Splits
 from course_lib.words import MultiTask, windows_of, with_another_middle
 
 SIZES = (50, 200, 1000)                                              # tagged sentences
 RADIUS, WIDTHS = 2, (50, 10, 4)                                      # of a window; of the vectors of word, suffix, capitals
-INFO = {"protocol": "Universal tags of UD English EWT, words as the treebank cuts them; trained on a few sentences of train, settings "
-                    "chosen on dev, all of test scored once.",
-        "licence": "CC BY-SA 4.0", "citation": "Silveira et al. 2014, A gold standard dependency corpus for English", "key": "",
-        "comparable_with_papers": False}
+INFO = own("Universal tags of UD English EWT, words as the treebank cuts them; trained on a few sentences of train, settings "
+           "chosen on dev, all of test scored once.", "Silveira et al. 2014, A gold standard dependency corpus for English", "CC BY-SA 4.0")
 
 
 @cache
@@ -101,10 +100,8 @@ def by_sharing(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
         own, others = (torch.isin(train.sentence, order[rows]).nonzero()[:, 0]
                        for rows in (slice(0, settings["labels"]), slice(settings["labels"], settings["labels"] + 2000)))
         model = network(settings["tasks"], sizes)
-        optimizer = torch.optim.AdamW(model.parameters(), lr=settings["lr"], weight_decay=0.0, fused=True)
-        for update in range(settings["updates"]):
-            for group in optimizer.param_groups:
-                group["lr"] = settings["lr"] * (1 - update / settings["updates"])
+
+        def loss(update: int, model=model, own=own, others=others) -> Tensor:
             batches = {}
             for task in settings["tasks"]:
                 rows = {"tag": own, "relation": others}.get(task, torch.arange(len(train.tags)))
@@ -115,9 +112,9 @@ def by_sharing(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
                     batches[task] = windows, with_another_middle(windows, middles)
                 else:
                     batches[task] = windows, (train.tags if task == "tag" else train.relations)[rows]
-            optimizer.zero_grad(set_to_none=True)
-            model.loss(batches).backward()
-            optimizer.step()
+            return model.loss(batches)
+
+        minimize(model, loss, settings["updates"], settings["lr"], lambda update: 1 - update / settings["updates"], weight_decay=0.0)
         models.append(model)
     return Trained(models)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -14,11 +13,22 @@ from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce import denoising
-from benchmarks.reproduce.denoising import INFO, MASK, SPECIAL, Part, causal, coded, labelled, masked, states, train_by
+from benchmarks.reproduce.denoising import (
+    INFO,
+    MASK,
+    SPECIAL,
+    Part,
+    causal,
+    coded,
+    labelled,
+    masked,
+    states,
+    told,
+    train_by,
+)
 from benchmarks.reproduce.pretraining import per_cent_right
-from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, of_items, over
 from course_lib.data import Splits
-from course_lib.data.toy_stories import stories
 from course_lib.transformer import GPT
 
 STARTS = {"GPT": causal, "BERT": partial(masked, rate=0.3)}
@@ -36,11 +46,8 @@ class Asked(NamedTuple):
 @cache
 def draw() -> Splits:
     """The texts of objectives-stories, and 200 and 400 new stories of two sentences before its single sentences."""
-    def new(num: int, seed: int) -> list[str]:
-        return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in stories(num, torch.Generator().manual_seed(seed), 2)]
-
     known = denoising.draw()
-    return Splits("toy_stories", known.train, new(200, 96) + known.valid, new(400, 97) + known.test, info=INFO)
+    return Splits("toy_stories", known.train, told(200, 96, 2) + known.valid, told(400, 97, 2) + known.test, info=INFO)
 
 
 def as_tokens(splits: Splits) -> Parts:
@@ -134,9 +141,8 @@ def nats_counted(model: Often, part: Asked) -> dict[str, Any]:
     """The same by counts; the standard error is over words."""
     there, nats = words_of(part.stories), -model.log_p[part.stories.tokens]
     each = nats[there]
-    return {"mean": round(each.mean().item(), 4), "standard_error": round(each.std().item() / math.sqrt(len(each)), 4),
-            "over": len(each), "by place": {name: {"mean": round(nats[:, some][there[:, some]].mean().item(), 4)}
-                                            for name, some in PLACES.items()}}
+    return of_items(each) | {"by place": {name: {"mean": round(nats[:, some][there[:, some]].mean().item(), 4)}
+                                          for name, some in PLACES.items()}}
 
 
 RATES = over("lr", (4e-3, 8e-3, 1.6e-2))

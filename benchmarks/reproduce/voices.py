@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, own
 from course_lib.data import Splits
 from course_lib.data.toy_translation import Pair, to_ids, to_text
 from course_lib.data.toy_voice import draw_voices, to_active, vocabulary
@@ -20,10 +20,8 @@ from course_lib.transformer import Transformer, TransformerConfig
 
 MOST, MANY, EACH = 3, (0, 1, 2, 3, 5, 6), 350                        # adjectives to train on and to test on; sentences of each
 PAD, BOS, EOS = 0, 1, 2
-INFO = {"protocol": "Sentences drawn independently from a grammar, in the passive voice and in the active one; those to train on have at "
-                    "most three adjectives.",
-        "licence": "MIT, as the code that draws it", "citation": "a grammar of this course, course_lib.data.toy_voice", "key": "",
-        "comparable_with_papers": False}
+INFO = own("Sentences drawn independently from a grammar, in the passive voice and in the active one; those to train on have at "
+           "most three adjectives.", "a grammar of this course, course_lib.data.toy_voice")
 
 
 @cache

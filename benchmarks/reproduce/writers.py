@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,12 +11,13 @@ from jaxtyping import Float, Int
 from scipy.stats import ks_2samp
 from torch import Tensor, nn
 
+from benchmarks.reproduce.detection import by_rest_of_training
 from benchmarks.reproduce.pixels import nats_over_seeds
+from benchmarks.reproduce.recipes import together
 from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
 from course_lib.conditional import Categorical
 from course_lib.density import NADE
 from course_lib.pixels import rank_p_values
-from course_lib.training import fit
 
 LEVELS, BINS = 17, 10
 
@@ -39,16 +40,10 @@ def by_rest_of_training_over_seeds(job: Job, row: Row, settings: dict[str, Any],
 
     The validation images are never looked at: they stand aside.
     """
-    settings, models, done = dict(settings), [], []
-    held_out, x = settings.pop("held_out"), job.splits.train
-    for seed in range(settings.pop("seeds")):
-        torch.manual_seed(seed)
-        model = row.model(**row.arguments).initialize(x).to(job.device)
-        done.append(fit(model, x[:-held_out], x[-held_out:], seed=seed, device=job.device, patience=settings["epochs"],
-                        checkpoint=job.checkpoints / f"{name}-{seed}.safetensors", progress=False, **settings))
-        models.append(model)
-    return Trained(Calibrated(models, job.splits.valid), sum(sum(one.seconds) for one in done),
-                   max(one.epochs for one in done), round(statistics.median(one.best_epoch for one in done)))
+    seeds = settings["seeds"]
+    settings = {key: value for key, value in settings.items() if key != "seeds"}
+    found = together(by_rest_of_training(replace(job, seed=seed), row, settings, f"{name}-{seed}") for seed in range(seeds))
+    return replace(found, model=Calibrated(found.model, job.splits.valid))
 
 
 @torch.no_grad()

@@ -1,6 +1,6 @@
 """All comparisons by name: functions that build the contenders."""
 
-from benchmarks.speed import beams, density, from_source, pixels, recurrent, text, transformers
+from benchmarks.speed import density, from_source, pixels, recurrent, text, transformers
 
-COMPARISONS = (density.COMPARISONS | recurrent.COMPARISONS | pixels.COMPARISONS | transformers.COMPARISONS
-               | beams.COMPARISONS | text.COMPARISONS | from_source.COMPARISONS)
+COMPARISONS = {name: build for module in (density, recurrent, pixels, transformers, text, from_source)
+               for name, build in module.COMPARISONS.items()}

@@ -13,6 +13,7 @@ Without it these comparisons are skipped, with a message.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +21,7 @@ from einops import rearrange
 from torch import nn
 
 from benchmarks.speed.comparison import Comparison, peer, peer_from_source, peer_package
-from benchmarks.speed.density import BATCH, N, batch
+from benchmarks.speed.density import N, batch
 from benchmarks.speed.transformers import as_ours, numbers
 from course_lib.density import MADE
 from course_lib.pixels import PixelCNN
@@ -46,42 +47,47 @@ def as_in_fit(model: nn.Module, loss: Callable[[], torch.Tensor], bf16: bool = F
     return call
 
 
-def made_step() -> Comparison:
-    """MADE with one hidden layer of 500, with pytorch-made's weights and masks."""
-    torch.manual_seed(0)
-    theirs = peer_from_source("pytorch-made", "made.py").MADE(N, [500], N, natural_ordering=True)
-    ours, x = MADE(N, (500,)), batch()
-    pairs = list(zip(ours.layers, (layer for layer in theirs.net if isinstance(layer, nn.Linear)), strict=True))
-    for mine, other in pairs:
+def bernoulli_loss(logits: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return F.binary_cross_entropy_with_logits(logits, x, reduction="sum") / len(x)
+
+
+def mades(n: int, hidden: int) -> tuple[MADE, nn.Module]:
+    """Ours and pytorch-made's, with one hidden layer and the same weights and masks."""
+    theirs = peer_from_source("pytorch-made", "made.py").MADE(n, [hidden], n, natural_ordering=True)
+    ours = MADE(n, (hidden,))
+    for mine, other in zip(ours.layers, (layer for layer in theirs.net if isinstance(layer, nn.Linear)), strict=True):
         mine.load_state_dict(other.state_dict())                     # weights, bias and mask
+    return ours, theirs
+
+
+def made_step() -> Comparison:
+    torch.manual_seed(0)
+    (ours, theirs), x = mades(N, 500), batch()
     calls = {"course_lib": as_in_fit(ours, lambda: -ours.log_prob(x).mean()),
-             "pytorch-made": as_in_fit(theirs, lambda: F.binary_cross_entropy_with_logits(theirs(x), x, reduction="sum") / BATCH)}
+             "pytorch-made": as_in_fit(theirs, lambda: bernoulli_loss(theirs(x), x))}
     same(calls, 1e-3)
     return Comparison(
         "MADE, 500 hidden: a training step beside pytorch-made",
-        f"{BATCH} images of 28 x 28, AdamW in one kernel included, from the same weights and masks; values unchecked, as in `fit`.",
+        f"{len(x)} images of 28 x 28, AdamW in one kernel included, from the same weights and masks; values unchecked, as in `fit`.",
         calls, fast="course_lib", slow="pytorch-made")
 
 
-def gpt_step(bf16: bool) -> Callable[[], Comparison]:
+def gpt_step(bf16: bool) -> Comparison:
     """The GPT of the other comparisons, with nanoGPT's exact GELU and weights."""
-    def comparison() -> Comparison:
-        torch.manual_seed(0)
-        nano = peer_from_source("nanoGPT", "model.py")
-        theirs = nano.GPT(nano.GPTConfig(block_size=128, vocab_size=65, n_layer=6, n_head=6, n_embd=192, dropout=0.0, bias=True))
-        ours = as_ours(GPT, in_hugging_faces_form(theirs))
-        tokens = numbers(0, 65, 16, 128)
-        given, target = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
-        calls = {"course_lib": as_in_fit(ours, lambda: ours.loss(tokens)[0], bf16),
-                 "nanoGPT": as_in_fit(theirs, lambda: theirs(given, target)[1], bf16)}
-        same(calls, 0.05 if bf16 else 1e-4)
-        return Comparison(
-            "GPT, 6 layers, width 192: a training step beside nanoGPT" + (", in bfloat16" if bf16 else ""),
-            "16 rows of 128 tokens, AdamW in one kernel included, from the same weights, with the exact GELU on both sides; values "
-            "unchecked, as in `fit`." + (" Both under bfloat16 autocast." if bf16 else ""),
-            calls, fast="course_lib", slow="nanoGPT")
-
-    return comparison
+    torch.manual_seed(0)
+    nano = peer_from_source("nanoGPT", "model.py")
+    theirs = nano.GPT(nano.GPTConfig(block_size=128, vocab_size=65, n_layer=6, n_head=6, n_embd=192, dropout=0.0, bias=True))
+    ours = as_ours(GPT, in_hugging_faces_form(theirs))
+    tokens = numbers(0, 65, 16, 128)
+    given, target = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+    calls = {"course_lib": as_in_fit(ours, lambda: ours.loss(tokens)[0], bf16),
+             "nanoGPT": as_in_fit(theirs, lambda: theirs(given, target)[1], bf16)}
+    same(calls, 0.05 if bf16 else 1e-4)
+    return Comparison(
+        "GPT, 6 layers, width 192: a training step beside nanoGPT" + (", in bfloat16" if bf16 else ""),
+        "16 rows of 128 tokens, AdamW in one kernel included, from the same weights, with the exact GELU on both sides; values "
+        "unchecked, as in `fit`." + (" Both under bfloat16 autocast." if bf16 else ""),
+        calls, fast="course_lib", slow="nanoGPT")
 
 
 def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
@@ -95,19 +101,24 @@ def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
     return model
 
 
-def pixelcnn_step() -> Comparison:
-    """PixelCNN of the size in pytorch-generative's script, with its weights."""
-    torch.manual_seed(0)
+def pixelcnns(depth: int) -> tuple[PixelCNN, nn.Module]:
+    """Ours and pytorch-generative's, width 32, with the same weights; the loss is above 1e5 unless its doubling of maps is undone."""
     theirs = peer_package("pytorch-generative", "pytorch_generative.models.autoregressive.pixel_cnn").PixelCNN(
-        n_residual=15, residual_channels=16, head_channels=32)
-    theirs._head[1].weight.data.mul_(0.5 ** 15)                      # 15 blocks double the maps: otherwise the loss is above 1e5
-    ours = PixelCNN((28, 28), width=32, depth=15, first=7, inner=16)
+        n_residual=depth, residual_channels=16, head_channels=32)
+    theirs._head[1].weight.data.mul_(0.5 ** depth)
+    ours = PixelCNN((28, 28), width=32, depth=depth, first=7, inner=16)
     with_weights_of(theirs, ours)
+    return ours, theirs
+
+
+def pixelcnn_step() -> Comparison:
+    """PixelCNN of the size in pytorch-generative's script."""
+    torch.manual_seed(0)
+    ours, theirs = pixelcnns(15)
     x = batch()[:50]
     image, target = ours.image(x), x.view(-1, 1, 28, 28)
     calls = {"course_lib": as_in_fit(ours, lambda: -ours.log_prob(x).mean()),
-             "pytorch-generative": as_in_fit(
-                 theirs, lambda: F.binary_cross_entropy_with_logits(theirs(image), target, reduction="sum") / len(x))}
+             "pytorch-generative": as_in_fit(theirs, lambda: bernoulli_loss(theirs(image), target))}
     same(calls, 1e-2, steps=1)                                       # then Adam's steps differ, because the weights have other scales
     return Comparison(
         "PixelCNN, 15 blocks, width 32: a training step beside pytorch-generative",
@@ -144,6 +155,6 @@ def same(calls: dict[str, Callable[[], torch.Tensor]], tolerance: float, steps: 
 COMPARISONS = {
     "speed-made-step-500": made_step,
     "speed-pixelcnn-step": pixelcnn_step,
-    "speed-gpt-step-nanogpt": gpt_step(bf16=False),
-    "speed-gpt-step-nanogpt-bf16": gpt_step(bf16=True),
+    "speed-gpt-step-nanogpt": partial(gpt_step, bf16=False),
+    "speed-gpt-step-nanogpt-bf16": partial(gpt_step, bf16=True),
 }

@@ -9,24 +9,21 @@ products of the package's step.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import statistics
 import sys
 import time
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.speed.comparison import NoPeer, peer, peer_from_source, peer_package
-from benchmarks.speed.from_source import as_in_fit, with_weights_of
-from benchmarks.speed.transformers import as_ours, numbers
+from benchmarks.speed.comparison import NoPeer
+from benchmarks.speed.from_source import as_in_fit, bernoulli_loss, mades, pixelcnns
+from benchmarks.speed.transformers import PEER, bert_losses, gpts, numbers
 from course_lib.density import MADE, NADE
 from course_lib.pixels import PixelCNN
 from course_lib.recurrent import Recurrent
-from course_lib.transformer import BERT, GPT, PretrainingBatch
 
 Loss = Callable[[], Tensor]
 Steps = dict[str, tuple[nn.Module, Loss]]                            # course_lib first, then its peer
@@ -39,40 +36,18 @@ def bits(rows: int, n: int, device: torch.device) -> Tensor:
     return (torch.rand(rows, n, generator=torch.Generator().manual_seed(0)) < 0.13).float().to(device)
 
 
-def bernoulli_loss(logits: Tensor, x: Tensor) -> Tensor:
-    return F.binary_cross_entropy_with_logits(logits, x, reduction="sum") / len(x)
-
-
 def gpt(device: torch.device, tiny: bool, full: bool = False) -> Steps:
     """GPT-2 of Hugging Face; `full` is its smallest published size."""
-    hf = peer("transformers")
     layers, heads, width, T, rows, V = (1, 2, 8, 16, 2, 65) if tiny else (12, 12, 768, 1024, 8, 50257) if full else \
         (6, 6, 384, 256, 64, 65)
-    theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
-        vocab_size=V, n_positions=T, n_embd=width, n_layer=layers, n_head=heads, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-        bos_token_id=0, eos_token_id=0, attn_implementation="sdpa"))
-    ours, tokens = as_ours(GPT, theirs).to(device), numbers(0, V, rows, T).to(device)
-    theirs = theirs.to(device)
-    return {"course_lib": (ours, lambda: ours.loss(tokens)[0]),
-            "transformers": (theirs, lambda: theirs(tokens, labels=tokens).loss)}
+    theirs, ours = (model.to(device) for model in gpts(layers, heads, width, T, V))
+    tokens = numbers(0, V, rows, T).to(device)
+    return {"course_lib": (ours, lambda: ours.loss(tokens)[0]), PEER: (theirs, lambda: theirs(tokens, labels=tokens).loss)}
 
 
 def bert(device: torch.device, tiny: bool) -> Steps:
     """BERT of Hugging Face, with both losses."""
-    hf = peer("transformers")
-    layers, heads, width, T, rows, V = (1, 2, 8, 16, 2, 99) if tiny else (6, 8, 512, 128, 64, 8000)
-    theirs = hf.BertForPreTraining(hf.BertConfig(
-        vocab_size=V, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=4 * width,
-        max_position_embeddings=T, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
-    ours = as_ours(BERT, theirs).to(device).train()
-    theirs = theirs.to(device).train()
-    tokens, kinds, chosen = (t.to(device) for t in (numbers(5, V, rows, T), numbers(0, 2, rows, T), numbers(0, 100, rows, T) < 15))
-    mask, follows = torch.ones_like(chosen), numbers(0, 2, rows).bool().to(device)
-    batch = PretrainingBatch(tokens.masked_fill(chosen, 4), kinds, mask, chosen, tokens, follows)
-    labels = tokens.masked_fill(~chosen, -100)
-    return {"course_lib": (ours, lambda: ours.loss(batch)[0]),
-            "transformers": (theirs, lambda: theirs(batch.tokens, attention_mask=mask.long(), token_type_ids=kinds, labels=labels,
-                                                    next_sentence_label=(~follows).long()).loss)}
+    return bert_losses(*((1, 2, 8, 16, 2, 99) if tiny else (6, 8, 512, 128, 64, 8000)), device)
 
 
 def nade(device: torch.device, tiny: bool) -> Steps:
@@ -86,26 +61,25 @@ def nade(device: torch.device, tiny: bool) -> Steps:
 def made(device: torch.device, tiny: bool) -> Steps:
     """karpathy's pytorch-made with one hidden layer, from its weights and masks, if PEERS holds it."""
     n, hidden, rows = (16, 8, 4) if tiny else (784, 500, 128)
-    ours, x = MADE(n, (hidden,)).to(device), bits(rows, n, device)
+    x = bits(rows, n, device)
+    try:
+        ours, theirs = (model.to(device) for model in mades(n, hidden))
+    except NoPeer:
+        ours, theirs = MADE(n, (hidden,)).to(device), None
     steps = {"course_lib": (ours, lambda: -ours.log_prob(x).mean())}
-    with contextlib.suppress(NoPeer):
-        theirs = peer_from_source("pytorch-made", "made.py").MADE(n, [hidden], n, natural_ordering=True).to(device)
-        for mine, other in zip(ours.layers, (layer for layer in theirs.net if isinstance(layer, nn.Linear)), strict=True):
-            mine.load_state_dict(other.state_dict())
-        steps["pytorch-made"] = theirs, lambda: bernoulli_loss(theirs(x), x)
-    return steps
+    return steps if theirs is None else steps | {"pytorch-made": (theirs, lambda: bernoulli_loss(theirs(x), x))}
 
 
 def pixelcnn(device: torch.device, tiny: bool) -> Steps:
     """PixelCNN of pytorch-generative, from its weights, if PEERS holds it."""
     depth, rows = (1, 2) if tiny else (15, 64)
-    ours, x = PixelCNN((28, 28), width=32, depth=depth, first=7, inner=16).to(device), bits(rows, 784, device)
+    x = bits(rows, 784, device)
+    try:
+        ours, theirs = (model.to(device) for model in pixelcnns(depth))
+    except NoPeer:
+        ours, theirs = PixelCNN((28, 28), width=32, depth=depth, first=7, inner=16).to(device), None
     steps = {"course_lib": (ours, lambda: -ours.log_prob(x).mean())}
-    with contextlib.suppress(NoPeer):
-        theirs = peer_package("pytorch-generative", "pytorch_generative.models.autoregressive.pixel_cnn").PixelCNN(
-            n_residual=depth, residual_channels=16, head_channels=32).to(device)
-        theirs._head[1].weight.data.mul_(0.5 ** depth)               # its blocks double the maps: see `from_source`
-        with_weights_of(theirs, ours)
+    if theirs is not None:
         image, target = ours.image(x), x.view(-1, 1, 28, 28)
         steps["pytorch-generative"] = theirs, lambda: bernoulli_loss(theirs(image), target)
     return steps

@@ -1,4 +1,4 @@
-"""Sampling of pixel networks with stored maps beside full passes, and the time of a log-likelihood."""
+"""The time of a log-likelihood under the pixel networks, by the size of the image."""
 
 from __future__ import annotations
 
@@ -7,33 +7,9 @@ import functools
 import torch
 
 from benchmarks.speed.comparison import Comparison
-from benchmarks.speed.density import full_passes
 from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
 
-NUM, SIDE, PART = 16, 28, 28                                         # PART: number of full passes timed
-
-
-def sampling(cls: type, **sizes: int):
-    """Sixteen images sampled by `sample`, beside a full pass for each pixel."""
-    def comparison() -> Comparison:
-        torch.manual_seed(0)
-        model = cls((SIDE, SIDE), **sizes).eval()
-
-        def draw() -> torch.Tensor:
-            return model.sample(NUM, generator=torch.Generator().manual_seed(0))
-
-        passes = f"{SIDE * SIDE} full forward passes"
-        return Comparison(
-            f"{cls.__name__}, {sizes['depth']} layers of {sizes['width']}: {NUM} images of {SIDE} x {SIDE}",
-            "`sample` computes each layer at one pixel and keeps what later pixels read of it; a sampler that knows "
-            f"`conditionals` alone runs {SIDE * SIDE} full passes, its draws not counted; a {SIDE * SIDE // PART}th of them was "
-            "timed.",
-            {"sample": draw, passes: full_passes(model, draw(), PART)},
-            fast="sample", slow=passes, parts={passes: SIDE * SIDE // PART})
-
-    return comparison
-
-
+NUM = 16                                                             # images
 NETWORKS = {                                                         # the sizes that are trained on the digits
     "PixelCNN": (PixelCNN, {"depth": 3, "inner": 16}),
     "gated PixelCNN": (GatedPixelCNN, {"depth": 3}),
@@ -58,8 +34,4 @@ def scoring() -> Comparison:
         contenders, fast="PixelCNN, 28 x 28", slow="Diagonal BiLSTM, 28 x 28")
 
 
-COMPARISONS = {                                                      # the sizes that are trained on binarized MNIST
-    "speed-pixelcnn-sampling": sampling(PixelCNN, width=32, depth=7, inner=32),
-    "speed-gated-pixelcnn-sampling": sampling(GatedPixelCNN, width=32, depth=5),
-    "speed-pixels-scoring": scoring,
-}
+COMPARISONS = {"speed-pixels-scoring": scoring}

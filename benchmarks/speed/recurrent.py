@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import nn
 
@@ -15,35 +18,34 @@ ROWS, STEPS, HIDDEN = 32, 64, 256
 KERNEL = 5                                                           # size of the convolution's kernel, in words
 
 
-def cell_step(kind: str):
+def backward(module: nn.Module, x: torch.Tensor, layer: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], torch.Tensor]:
+    """A forward and a backward pass of a layer, to the weights and to its input."""
+    def call() -> torch.Tensor:
+        module.zero_grad(set_to_none=True)
+        x.grad = None
+        outputs = layer(x)
+        outputs.square().mean().backward()
+        return outputs.detach()
+
+    return call
+
+
+def cell_step(kind: str) -> Comparison:
     """Forward and backward pass of one layer over a batch of sequences."""
-    def comparison() -> Comparison:
-        torch.manual_seed(0)
-        theirs = getattr(nn, kind)(HIDDEN, HIDDEN, batch_first=True)
-        ours = Recurrent.from_torch(theirs)
-        x = torch.randn(ROWS, STEPS, HIDDEN, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    torch.manual_seed(0)
+    theirs = getattr(nn, kind)(HIDDEN, HIDDEN, batch_first=True)
+    ours = Recurrent.from_torch(theirs)
+    x = torch.randn(ROWS, STEPS, HIDDEN, generator=torch.Generator().manual_seed(0)).requires_grad_()
 
-        def step(module: nn.Module):
-            def call() -> torch.Tensor:
-                module.zero_grad(set_to_none=True)
-                x.grad = None
-                outputs, _ = module(x)
-                outputs.square().mean().backward()
-                return outputs.detach()
-
-            return call
-
-        fast, slow = step(ours), step(theirs)
-        first = fast(), x.grad
-        torch.testing.assert_close((slow(), x.grad), first)
-        return Comparison(
-            f"{kind}, {HIDDEN} hidden: forward and backward",
-            f"One layer over {ROWS} rows of {STEPS} steps, with the same weights, outputs and gradients. `course_lib` calls torch's "
-            "kernel with the weights of its own cell.",
-            {"course_lib": fast, f"torch.nn.{kind}": slow},
-            fast="course_lib", slow=f"torch.nn.{kind}")
-
-    return comparison
+    fast, slow = (backward(module, x, lambda z, module=module: module(z)[0]) for module in (ours, theirs))
+    first = fast(), x.grad
+    torch.testing.assert_close((slow(), x.grad), first)
+    return Comparison(
+        f"{kind}, {HIDDEN} hidden: forward and backward",
+        f"One layer over {ROWS} rows of {STEPS} steps, with the same weights, outputs and gradients. `course_lib` calls torch's "
+        "kernel with the weights of its own cell.",
+        {"course_lib": fast, f"torch.nn.{kind}": slow},
+        fast="course_lib", slow=f"torch.nn.{kind}")
 
 
 def text_convolution() -> Comparison:
@@ -55,18 +57,8 @@ def text_convolution() -> Comparison:
     cells = Recurrent.from_torch(gru)
     x = torch.randn(ROWS, STEPS, HIDDEN, generator=torch.Generator().manual_seed(0)).requires_grad_()
 
-    def step(module: nn.Module, layer):
-        def call() -> torch.Tensor:
-            module.zero_grad(set_to_none=True)
-            x.grad = None
-            outputs = layer(x)
-            outputs.square().mean().backward()
-            return outputs.detach()
-
-        return call
-
-    calls = {"course_lib": step(ours, ours), "torch.nn.Conv1d": step(convolution, lambda z: convolution(z.mT).mT),
-             "course_lib, GRU": step(cells, lambda z: cells(z)[0]), "torch.nn.GRU": step(gru, lambda z: gru(z)[0])}
+    calls = {"course_lib": backward(ours, x, ours), "torch.nn.Conv1d": backward(convolution, x, lambda z: convolution(z.mT).mT),
+             "course_lib, GRU": backward(cells, x, lambda z: cells(z)[0]), "torch.nn.GRU": backward(gru, x, lambda z: gru(z)[0])}
     for one, other in (("course_lib", "torch.nn.Conv1d"), ("course_lib, GRU", "torch.nn.GRU")):
         torch.testing.assert_close(calls[one](), calls[other]())
     return Comparison(
@@ -137,40 +129,37 @@ def drawing() -> Comparison:
         calls, fast="course_lib", slow="full passes")
 
 
-def sampling(kind: str):
+def sampling(kind: str) -> Comparison:
     """200 characters sampled from a language model, beside torch's layer in a loop with `multinomial`."""
-    def comparison() -> Comparison:
-        torch.manual_seed(0)
-        ours = RecurrentLM(65, HIDDEN, kind.lower(), embedding=64, bos_id=0).eval()
-        theirs = getattr(nn, kind)(64, HIDDEN, batch_first=True)
-        generator = torch.Generator()
+    torch.manual_seed(0)
+    ours = RecurrentLM(65, HIDDEN, kind.lower(), embedding=64, bos_id=0).eval()
+    theirs = getattr(nn, kind)(64, HIDDEN, batch_first=True)
+    generator = torch.Generator()
 
-        def fast() -> torch.Tensor:
-            return ours.sample(8, length=200, generator=generator.manual_seed(0))
+    def fast() -> torch.Tensor:
+        return ours.sample(8, length=200, generator=generator.manual_seed(0))
 
-        @torch.no_grad()
-        def slow() -> torch.Tensor:
-            generator.manual_seed(0)
-            token, state, tokens = torch.zeros(8, 1, dtype=torch.long), None, []
-            for _ in range(200):
-                h, state = theirs(ours.tokens(token), state)
-                token = torch.multinomial(ours.head(h[:, 0]).softmax(-1), 1, generator=generator)
-                tokens.append(token)
-            return torch.cat(tokens, dim=1)
+    @torch.no_grad()
+    def slow() -> torch.Tensor:
+        generator.manual_seed(0)
+        token, state, tokens = torch.zeros(8, 1, dtype=torch.long), None, []
+        for _ in range(200):
+            h, state = theirs(ours.tokens(token), state)
+            token = torch.multinomial(ours.head(h[:, 0]).softmax(-1), 1, generator=generator)
+            tokens.append(token)
+        return torch.cat(tokens, dim=1)
 
-        if fast().shape != slow().shape:
-            raise AssertionError("the two sample texts of different sizes")
-        return Comparison(
-            f"{kind}, {HIDDEN} hidden: sampling 8 texts of 200 characters",
-            f"The same sizes, with weights of their own. The loop calls `torch.nn.{kind}` for each character and samples with "
-            "`torch.multinomial`.",
-            {"course_lib": fast, f"torch.nn.{kind} in a loop": slow}, fast="course_lib", slow=f"torch.nn.{kind} in a loop")
-
-    return comparison
+    if fast().shape != slow().shape:
+        raise AssertionError("the two sample texts of different sizes")
+    return Comparison(
+        f"{kind}, {HIDDEN} hidden: sampling 8 texts of 200 characters",
+        f"The same sizes, with weights of their own. The loop calls `torch.nn.{kind}` for each character and samples with "
+        "`torch.multinomial`.",
+        {"course_lib": fast, f"torch.nn.{kind} in a loop": slow}, fast="course_lib", slow=f"torch.nn.{kind} in a loop")
 
 
-COMPARISONS = {"speed-rnn-step": cell_step("RNN"), "speed-lstm-step": cell_step("LSTM"),
-               "speed-gru-step": cell_step("GRU"),
+COMPARISONS = {"speed-rnn-step": partial(cell_step, "RNN"), "speed-lstm-step": partial(cell_step, "LSTM"),
+               "speed-gru-step": partial(cell_step, "GRU"),
                "speed-text-convolution": text_convolution, "speed-recurrent-reading": reading,
                "speed-recurrent-drawing": drawing,
-               "speed-rnn-sampling": sampling("RNN"), "speed-gru-sampling": sampling("GRU")}
+               "speed-rnn-sampling": partial(sampling, "RNN"), "speed-gru-sampling": partial(sampling, "GRU")}

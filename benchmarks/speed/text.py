@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 
 import torch
 
@@ -69,36 +69,33 @@ def encoding() -> Comparison:
         {"course_lib": fast, "tokenizers (Rust)": slow}, fast="course_lib", slow="tokenizers (Rust)")
 
 
-def word_vectors(kind: type[SkipGram]):
+def word_vectors(kind: type[SkipGram]) -> Comparison:
     """One epoch of training."""
-    def comparison() -> Comparison:
-        library = peer("gensim.models")
-        sentences = [re.findall(r"[a-z']+", line) for line in text().lower().splitlines()]
-        vocabulary = Vocabulary.of((word for line in sentences for word in line), min_count=5)
-        corpus = Corpus.of(sentences, vocabulary)
+    library = peer("gensim.models")
+    sentences = [re.findall(r"[a-z']+", line) for line in text().lower().splitlines()]
+    vocabulary = Vocabulary.of((word for line in sentences for word in line), min_count=5)
+    corpus = Corpus.of(sentences, vocabulary)
 
-        def ours() -> torch.Tensor:
-            torch.manual_seed(0)
-            model = kind(len(vocabulary), WIDTH)
-            train(model, corpus, epochs=1, window=WINDOW, negatives=NEGATIVES)
-            return model.centre.weight.detach()
+    def ours() -> torch.Tensor:
+        torch.manual_seed(0)
+        model = kind(len(vocabulary), WIDTH)
+        train(model, corpus, epochs=1, window=WINDOW, negatives=NEGATIVES)
+        return model.centre.weight.detach()
 
-        def theirs() -> torch.Tensor:
-            model = library.Word2Vec(sentences, sg=int(kind is SkipGram), vector_size=WIDTH, window=WINDOW, negative=NEGATIVES,
-                                     sample=0, min_count=5, epochs=1, workers=1)
-            return torch.from_numpy(model.wv.vectors)
+    def theirs() -> torch.Tensor:
+        model = library.Word2Vec(sentences, sg=int(kind is SkipGram), vector_size=WIDTH, window=WINDOW, negative=NEGATIVES,
+                                 sample=0, min_count=5, epochs=1, workers=1)
+        return torch.from_numpy(model.wv.vectors)
 
-        if ours().shape != theirs().shape:
-            raise AssertionError("the two have different vocabularies")
-        name = "skip-gram" if kind is SkipGram else "CBOW"
-        return Comparison(
-            f"Word vectors by {name}, width {WIDTH}: one epoch over 1.1 MB of text",
-            f"Window {WINDOW}, {NEGATIVES} negatives, words that occur at least 5 times, no subsampling, one thread. gensim's time includes "
-            "its count of the words, and its loop is compiled; the course trains with torch in batches.",
-            {"course_lib": ours, "gensim": theirs}, fast="course_lib", slow="gensim")
-
-    return comparison
+    if ours().shape != theirs().shape:
+        raise AssertionError("the two have different vocabularies")
+    name = "skip-gram" if kind is SkipGram else "CBOW"
+    return Comparison(
+        f"Word vectors by {name}, width {WIDTH}: one epoch over 1.1 MB of text",
+        f"Window {WINDOW}, {NEGATIVES} negatives, words that occur at least 5 times, no subsampling, one thread. gensim's time includes "
+        "its count of the words, and its loop is compiled; the course trains with torch in batches.",
+        {"course_lib": ours, "gensim": theirs}, fast="course_lib", slow="gensim")
 
 
 COMPARISONS = {"speed-byte-pairs-fit": fitting, "speed-byte-pairs-encode": encoding,
-               "speed-skip-gram": word_vectors(SkipGram), "speed-cbow": word_vectors(CBOW)}
+               "speed-skip-gram": partial(word_vectors, SkipGram), "speed-cbow": partial(word_vectors, CBOW)}

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable
 
 ENOUGH = 0.05                                                        # minimum duration of a measurement, in seconds
-LARGE = 2**16                                                        # bytes of a block that is mapped separately
-M_MMAP_THRESHOLD = -3                                                # of glibc's mallopt
 
 
 def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
@@ -54,7 +52,7 @@ def _repeats(call: Callable[[], object]) -> int:
 def extra_memory(call: Callable[[], object]) -> float | None:
     """Peak memory of a call in MiB, beyond the memory in use before it; None if the kernel does not report it (not Linux).
 
-    Measured in a forked process, whose free blocks are allocated first: otherwise the call would use them, and the figure
+    Measured in a forked process, which gives its free blocks back first: otherwise the call would use them, and the figure
     would depend on earlier calls.
     """
     if not os.path.exists("/proc/self/clear_refs"):
@@ -64,7 +62,7 @@ def extra_memory(call: Callable[[], object]) -> float | None:
     if child == 0:
         try:
             call()                                                   # its code and constants are in memory now
-            _take_free_blocks(ctypes.CDLL(None))
+            ctypes.CDLL(None).malloc_trim(0)                         # free blocks go back to the kernel
             with open("/proc/self/clear_refs", "w") as reset:
                 reset.write("5")                                     # reset the peak to the current use
             before = _resident("VmRSS")
@@ -77,25 +75,6 @@ def extra_memory(call: Callable[[], object]) -> float | None:
         said = pipe.read()
     os.waitpid(child, 0)
     return float(said) if said else None
-
-
-def _take_free_blocks(libc: ctypes.CDLL) -> None:
-    """Allocate every large free block, so that new ones are mapped by the kernel, and returned to it.
-
-    With the threshold set, a large request is served from the heap only if there is a free block; otherwise it is mapped, which
-    glibc marks in the second bit of the word before the block.
-    """
-    libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
-    libc.malloc_trim(0)
-    libc.mallopt(M_MMAP_THRESHOLD, LARGE)
-    size = 2**34
-    while size >= LARGE:
-        block = libc.malloc(size)
-        mapped = block and ctypes.c_size_t.from_address(block - ctypes.sizeof(ctypes.c_size_t)).value & 2
-        if mapped:
-            libc.free(block)
-        if mapped or not block:
-            size //= 2
 
 
 def _resident(field: str) -> int:

@@ -1,9 +1,10 @@
-"""GPT, BERT and the encoder-decoder beside those of Hugging Face and torch, with the same weights or sizes."""
+"""GPT, BERT and the encoder-decoder beside those of Hugging Face and torch, with the same weights or sizes: steps, greedy and beam search."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from unittest.mock import patch
 
 import torch
@@ -12,12 +13,11 @@ from torch import nn
 
 from benchmarks.speed.comparison import Comparison, peer
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.decoding import greedy
+from course_lib.decoding import beam_search, greedy
 from course_lib.transformer import _fused_attention
 from course_lib.transformer.bert import BERT, PretrainingBatch
 from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.positions import SinusoidalPositions
-from course_lib.transformer.rotary_gpt import RotaryGPT
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 PAD, BOS, EOS = 0, 1, 2
@@ -52,13 +52,13 @@ def numbers(low: int, high: int, *shape: int) -> torch.Tensor:
 # --- GPT -------------------------------------------------------------------------------------------------------------
 
 
-def gpts() -> tuple[nn.Module, GPT]:
-    """Six layers, six heads, width 192, context 128, vocabulary 65: theirs and ours."""
+def gpts(layers: int = 6, heads: int = 6, width: int = 192, window: int = 128, vocabulary: int = 65) -> tuple[nn.Module, GPT]:
+    """Theirs and ours, with the same weights."""
     torch.manual_seed(0)
     hf = peer("transformers")
     theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
-        vocab_size=65, n_positions=128, n_embd=192, n_layer=6, n_head=6, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-        bos_token_id=0, eos_token_id=64, attn_implementation="sdpa"))
+        vocab_size=vocabulary, n_positions=window, n_embd=width, n_layer=layers, n_head=heads, resid_pdrop=0.0, embd_pdrop=0.0,
+        attn_pdrop=0.0, bos_token_id=0, eos_token_id=vocabulary - 1, attn_implementation="sdpa"))
     return theirs, as_ours(GPT, theirs)
 
 
@@ -74,32 +74,25 @@ def gpt_step() -> Comparison:
         calls, fast="course_lib", slow=PEER)
 
 
-def gpt_greedy(batch: int) -> Callable[[], Comparison]:
-    def comparison() -> Comparison:
-        theirs, ours = (model.eval() for model in gpts())
-        prompt = numbers(0, 64, batch, 16)
-        options = {"max_new_tokens": 100, "min_new_tokens": 100, "do_sample": False, "pad_token_id": 64}
-        attended = torch.ones_like(prompt)
-        calls = {"course_lib": lambda: greedy(ours, 100, context=prompt).tokens,
-                 PEER: lambda: theirs.generate(prompt, attention_mask=attended, eos_token_id=None, **options)[:, 16:]}
-        if not torch.equal(*(call() for call in calls.values())):
-            raise AssertionError("the two write different tokens: there is nothing to compare")
-        return Comparison(
-            f"GPT, 6 layers, width 192: 100 tokens, batch {batch}",
-            "Greedy, with a cache of keys and values, after 16 tokens. Same weights, same tokens.",
-            calls, fast="course_lib", slow=PEER)
-
-    return comparison
+def gpt_greedy(batch: int) -> Comparison:
+    theirs, ours = (model.eval() for model in gpts())
+    prompt = numbers(0, 64, batch, 16)
+    options = {"max_new_tokens": 100, "min_new_tokens": 100, "do_sample": False, "pad_token_id": 64}
+    attended = torch.ones_like(prompt)
+    calls = {"course_lib": lambda: greedy(ours, 100, context=prompt).tokens,
+             PEER: lambda: theirs.generate(prompt, attention_mask=attended, eos_token_id=None, **options)[:, 16:]}
+    if not torch.equal(*(call() for call in calls.values())):
+        raise AssertionError("the two write different tokens: there is nothing to compare")
+    return Comparison(
+        f"GPT, 6 layers, width 192: 100 tokens, batch {batch}",
+        "Greedy, with a cache of keys and values, after 16 tokens. Same weights, same tokens.",
+        calls, fast="course_lib", slow=PEER)
 
 
 def gpt_padding() -> Comparison:
     """Two layers, four heads, width 128: long texts of unequal length, with and without a mask of all pairs."""
-    torch.manual_seed(0)
-    hf = peer("transformers")
-    theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
-        vocab_size=65, n_positions=2048, n_embd=128, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=64,
-        attn_implementation="sdpa")).eval()
-    ours, tokens = as_ours(GPT, theirs).eval(), numbers(0, 65, 4, 2048)
+    theirs, ours = (model.eval() for model in gpts(layers=2, heads=4, width=128, window=2048))
+    tokens = numbers(0, 65, 4, 2048)
     real = torch.arange(2048) < torch.tensor([2048, 1800, 1400, 1024])[:, None]
 
     def of_all_pairs() -> torch.Tensor:
@@ -143,46 +136,30 @@ def gpt_cache() -> Comparison:
         calls, fast="course_lib", slow="recomputed")
 
 
-def gpt_rolling() -> Comparison:
-    """Six layers, six heads, width 192, window 128: 64 tokens after a full window, reading it anew or dropping the oldest."""
-    torch.manual_seed(0)
-    sizes = {"vocab_size": 65, "window": 128, "layers": 6, "heads": 6, "d_model": 192}
-    anew, rolling = RotaryGPT(sizes).eval(), RotaryGPT({**sizes, "rolling": True}).eval()
-    rolling.load_state_dict(anew.state_dict())
-    full, half = numbers(0, 65, 1, 128), numbers(0, 65, 1, 64)
-    calls = {"course_lib": lambda: greedy(rolling, 64, context=full).tokens,
-             "course_lib, the window anew for each": lambda: greedy(anew, 64, context=full).tokens,
-             "course_lib, within the window": lambda: greedy(anew, 64, context=half).tokens}
-    if not torch.equal(calls["course_lib, within the window"](), greedy(rolling, 64, context=half).tokens):
-        raise AssertionError("within the window the two write different tokens: there is nothing to compare")
-    return Comparison(
-        "GPT with rotary positions, 6 layers, width 192: 64 tokens past the window",
-        "Greedy, batch 1, after 128 tokens, which fill the window; the last contender writes after 64. What rolls is "
-        "sliding-window attention: with more than one layer not the same probabilities as reading the last 128 tokens anew.",
-        calls, fast="course_lib", slow="course_lib, the window anew for each")
-
-
 # --- BERT ------------------------------------------------------------------------------------------------------------
 
 
-def bert_step() -> Comparison:
-    """Four layers, four heads, width 128, 128 tokens, batch 16, vocabulary 8000."""
+def bert_losses(layers: int = 4, heads: int = 4, width: int = 128, length: int = 128, rows: int = 16, vocabulary: int = 8000,
+                device: str | torch.device = "cpu") -> dict[str, tuple[nn.Module, Callable[[], torch.Tensor]]]:
+    """Ours and theirs, with the same weights: the model, and both losses on the same rows."""
     torch.manual_seed(0)
     hf = peer("transformers")
     theirs = hf.BertForPreTraining(hf.BertConfig(
-        vocab_size=8000, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=512,
-        max_position_embeddings=128, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
-    ours = as_ours(BERT, theirs)
-    tokens, kinds = numbers(5, 8000, 16, 128), numbers(0, 2, 16, 128)
-    mask, chosen = torch.ones_like(tokens, dtype=torch.bool), numbers(0, 100, 16, 128) < 15
-    follows = numbers(0, 2, 16).bool()
+        vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads, intermediate_size=4 * width,
+        max_position_embeddings=length, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    ours, theirs = as_ours(BERT, theirs).to(device).train(), theirs.to(device).train()
+    tokens, kinds, chosen = (part.to(device) for part in (
+        numbers(5, vocabulary, rows, length), numbers(0, 2, rows, length), numbers(0, 100, rows, length) < 15))
+    mask, follows = torch.ones_like(chosen), numbers(0, 2, rows).bool().to(device)
     given = PretrainingBatch(tokens.masked_fill(chosen, 4), kinds, mask, chosen, tokens, follows)
     labels = tokens.masked_fill(~chosen, -100)
-    calls = {
-        "course_lib": step(ours.train(), lambda: ours.loss(given)[0]),
-        PEER: step(theirs.train(), lambda: theirs(
-            given.tokens, attention_mask=mask.long(), token_type_ids=kinds, labels=labels,
-            next_sentence_label=(~follows).long()).loss)}
+    return {"course_lib": (ours, lambda: ours.loss(given)[0]),
+            PEER: (theirs, lambda: theirs(given.tokens, attention_mask=mask.long(), token_type_ids=kinds, labels=labels,
+                                          next_sentence_label=(~follows).long()).loss)}
+
+
+def bert_step() -> Comparison:
+    calls = {name: step(*each) for name, each in bert_losses().items()}
     torch.testing.assert_close(calls["course_lib"](), calls[PEER](), atol=1e-4, rtol=0)
     return Comparison(
         "BERT, 4 layers, width 128: a pre-training step",
@@ -270,14 +247,49 @@ def translation_greedy() -> Comparison:
         "of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}")
 
 
+BEAMS, BATCH, NEW = 4, 8, 100                                        # beams a row, rows, tokens
+
+
+def gpt_beams() -> Comparison:
+    """Six layers, six heads, width 192: the same weights, the same tokens."""
+    theirs, ours = (model.eval() for model in gpts())
+    prompt = numbers(0, 64, BATCH, 16)
+    attended = torch.ones_like(prompt)
+    options = {"max_new_tokens": NEW, "min_new_tokens": NEW, "do_sample": False, "num_beams": BEAMS, "pad_token_id": 64,
+               "eos_token_id": None, "early_stopping": False, "length_penalty": 1.0}
+    calls = {"course_lib": lambda: beam_search(ours, NEW, context=prompt, beams=BEAMS).tokens[:, 0],
+             PEER: lambda: theirs.generate(prompt, attention_mask=attended, **options)[:, 16:]}
+    if not torch.equal(*(call() for call in calls.values())):
+        raise AssertionError("the two write different tokens: there is nothing to compare")
+    return Comparison(
+        f"GPT, 6 layers, width 192: {BEAMS} beams, {NEW} tokens, batch {BATCH}",
+        "With a cache of keys and values, after 16 tokens. Same weights, same tokens.",
+        calls, fast="course_lib", slow=PEER)
+
+
+def translation_beams() -> Comparison:
+    torch.manual_seed(0)
+    source = pairs()[0]
+    theirs, ours = marian(), ours_for_translation().eval()
+    options = {"max_new_tokens": LENGTH, "min_new_tokens": LENGTH, "do_sample": False, "num_beams": BEAMS,
+               "early_stopping": False}
+    calls = {"course_lib": lambda: beam_search(ours, LENGTH, context=source, beams=BEAMS).tokens,
+             f"Marian, {PEER}": lambda: theirs.generate(source, attention_mask=(source != PAD).long(), **options)}
+    return Comparison(
+        f"Encoder and decoder, 3 + 3 layers, width 256: {BEAMS} beams",
+        f"{len(source)} sources, {LENGTH} words each, with what is kept of the past. Networks of the same sizes, each with "
+        "weights of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}")
+
+
 COMPARISONS = {
     "speed-gpt-step": gpt_step,
-    "speed-gpt-greedy-1": gpt_greedy(1),
-    "speed-gpt-greedy-8": gpt_greedy(8),
+    "speed-gpt-greedy-1": partial(gpt_greedy, 1),
+    "speed-gpt-greedy-8": partial(gpt_greedy, 8),
     "speed-gpt-padding": gpt_padding,
     "speed-gpt-cache": gpt_cache,
-    "speed-gpt-rolling": gpt_rolling,
+    "speed-gpt-beams": gpt_beams,
     "speed-bert-step": bert_step,
     "speed-translation-step": translation_step,
     "speed-translation-greedy": translation_greedy,
+    "speed-translation-beams": translation_beams,
 }

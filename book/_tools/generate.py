@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 GENERATORS = ("reading_time", "chapters", "formulas", "slide_map", "teaching_plan", "forbidden", "results_page", "records",
-              "front_page", "thumbnails", "what_loads")
+              "front_page", "thumbnails")
 
 
 def outdated(name: str) -> dict[Path, str]:

@@ -20,7 +20,7 @@ SHORT = {"fvsbn-binarized-mnist": "FVSBN", "nade-binarized-mnist": "NADE", "rnad
          "made-binarized-mnist-8000": "MADE, one hidden layer of 8000", "gpt-tiny-shakespeare": "GPT, 4 layers, width 128",
          "translation-multi30k": "encoder-decoder, 3 + 3 layers, width 128, 9 epochs"}       # records and rows of README.md
 READ = {"paper", "authors", "quoted"}                                 # in what a paper's figure was read: see papers.toml
-HIGHER = {"BLEU", "% right"}                                          # units of charts in which more is better
+HIGHER = {"BLEU"}                                          # units of charts in which more is better
 FACTOR = {("nats a character", "bits a character"): 1 / math.log(2), ("bits per character", "bits a character"): 1.0}
 SOURCES = """\
 A paper's figure is a link to the text in which it was read: the paper itself, unless another is named that quotes it. A
@@ -37,9 +37,6 @@ A chart shows the models of a data set on one axis, the best at the top: a disc 
 diamond is what a paper, or an author's page, reports. This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
 what each gave on validation, seed, device, versions and time. Where a row names weights, they ship with the package,
 `course_lib.hub.load(name)`, in half precision, and the figure was measured with them."""
-WAITING = """\
-Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
-goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
 WORDS = """\
 What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapters Documents and Word vectors).
 Lists of words are measured over the words that are among them; intervals are at 95 %."""
@@ -51,11 +48,6 @@ CPU time in one process on one thread; the contenders take turns, and each figur
 below a table is the median of the ratios of single rounds, and need not be the quotient of two medians. Ratios
 hold across machines better than times do. `make bench` measures all of it; pytorch-made,
 pytorch-generative and nanoGPT, which no package index has, where the folder PEERS holds their repositories."""
-CLASS = """\
-Made-up submissions to the exercises {names}, graded by the command that an instructor types, with `--jobs {jobs}`
-in the sandbox: answers that are right, wrong, missing or broken, one in a thousand without end, and files cut in half.
-All right answers were graded as right, and no others. *Again* is the same command once more: the log knows every answer, and nothing is graded. CPU-seconds depend less on what else
-the machine does than those of the clock. Memory is the most that the largest process of a kind held."""
 
 
 def read() -> tuple[list[dict], dict[str, Any]]:
@@ -85,12 +77,8 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
     for kind, title, text in (("words", "Words as vectors", WORDS), ("using", "A model in use", USING)):
         out += ["", f"## {title}", "", text]
         out += [line for r in records if r["kind"] == kind for line in ("", *words(r))]
-    if papers["waiting"]:
-        out += ["", "## Not run yet", "", WAITING, "", *filled(("data", "model", "command"), [
-            (w["data"], w["model"], f"`python -m benchmarks.reproduce {w['name']}`") for w in papers["waiting"]])]
     out += ["", "## Speed", "", SPEED]
     out += [line for r in records if r["kind"] == "speed" for line in ("", *speed(r))]
-    out += [line for r in records if r["kind"] == "class" for line in ("", "## A class, graded", "", *graded(r))]
     return "\n".join(out) + "\n"
 
 
@@ -232,19 +220,6 @@ def listed(found: dict) -> str:
     """A figure over one list of words, its interval at 95 % if it has one, and the part of the list that is known."""
     interval = " ({:.2f} to {:.2f})".format(*found["interval"]) if "interval" in found else ""
     return f"{found['mean']:.3f}{interval}; {found['over']:,} of {found['of']:,}"
-
-
-def graded(record: dict) -> list[str]:
-    """Time and memory of each size of class."""
-    rows = record["classes"]
-    text = CLASS.format(names=", ".join(f"`{name}`" for name in record["exercises"]),
-                        jobs=" or ".join(map(str, sorted({row["jobs"] for row in rows}))))
-    lines = [(f"{row['students']:,}", f"{row['states']['right'] / row['answers']:.0%} of {row['answers']:,}", f"{row['cpu_seconds']:.0f}",
-              f"{row['cpu_seconds'] / row['students']:.2f}", f"{row['seconds']:.0f}", f"{row['again']['seconds']:.0f}",
-              *(f"{size['most']:.0f} MiB" if (size := row["mebibytes"].get(kind)) else "" for kind in ("command", "judge", "sandbox")))
-             for row in rows]
-    head = ("students", "right", "CPU-seconds", "a student", "seconds by the clock", "again", "the command", "a grader", "a sandbox")
-    return [text, "", *filled(head, lines), "", f"`{record['command']}` · {machine(record['environment'])}"]
 
 
 def table(records: list[dict], papers: dict[str, Any]) -> str:

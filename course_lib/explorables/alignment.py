@@ -6,7 +6,6 @@ in half precision. `written` computes the reference values in float64.
 
 from __future__ import annotations
 
-import base64
 from typing import NamedTuple
 
 import torch
@@ -15,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.data import toy_translation as language
-from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.explorables.base import STATIC, Explorable, as_base64, script, style
 from course_lib.explorables.translator import LONGEST, grammar
 from course_lib.recurrent import Seq2Seq
 
@@ -52,12 +51,6 @@ def parameters(model: Seq2Seq) -> list[Tensor]:
             model.bridge.weight, model.bridge.bias, *score, model.readout[0].weight, model.readout[0].bias, model.head.bias]
 
 
-def pack(model: Seq2Seq) -> str:
-    """All parameters, row by row, little-endian half precision in base64."""
-    flat = torch.cat([p.detach().flatten() for p in parameters(model)])
-    return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
-
-
 class Alignment(Explorable):
     """Greedy translation of a sentence of the toy language, with a fixed vector and with attention.
 
@@ -85,7 +78,7 @@ class Alignment(Explorable):
         self._words, c = language.vocabularies(), self._models[0].config
         self._cards = [hub.card(STATIC / "weights" / name) for name in NETWORKS]
         super().__init__(**{
-            "weights": [pack(model) for model in self._models], "grammar": grammar(),
+            "weights": [as_base64(parameters(model), torch.float16) for model in self._models], "grammar": grammar(),
             "sizes": {"source": c["source"], "target": c["target"], "hidden": c["hidden"], "embedding": c["embedding"]},
             "measured": {words: [self.right(k, words) for k in (0, 1)] for words in self._lengths},
             "alt": "One sentence, translated with one vector and with attention", **traits})

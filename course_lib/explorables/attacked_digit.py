@@ -6,7 +6,6 @@ Pixels are counted from 0 here; rows and columns from 1 in the figure.
 
 from __future__ import annotations
 
-import base64
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import traitlets
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, Whole, as_base64, script, style
 from course_lib.pixels import fgsm, pgd, purify, rank_p_values, sign_noise
 
 CLASSIFIER, DENSITY, LEVELS, LARGEST = "classifier-grey-digits", "gated-pixelcnn-grey-digits", 17, 3
@@ -103,17 +102,12 @@ def everything() -> Everything:
                       [[share(clean), *map(share, each)] for each in by_attack])
 
 
-def pack(values: Float[Tensor, "..."]) -> str:
-    """Little-endian float32 in base64."""
-    return base64.b64encode(values.flatten().float().numpy().astype("<f4").tobytes()).decode("ascii")
-
-
 def _packed(pair: Pair) -> dict[str, object]:
     """The values of an image and its purified version in the format of the script."""
-    image, repaired = ({"x": "".join(SIGNS[v] for v in seen.x.tolist()), "classes": pack(seen.classes),
+    image, repaired = ({"x": "".join(SIGNS[v] for v in seen.x.tolist()), "classes": as_base64([seen.classes]),
                         "p": round(seen.p, 6)} for seen in pair)
     total = round(pair.repaired.log_p.sum().item(), 6)
-    return {**image, "log_p": pack(pair.image.log_p), "repaired": {**repaired, "total": total}}
+    return {**image, "log_p": as_base64([pair.image.log_p]), "repaired": {**repaired, "total": total}}
 
 
 class AttackedDigit(Explorable):
@@ -140,16 +134,16 @@ class AttackedDigit(Explorable):
     calibration = traitlets.Unicode().tag(sync=True)
     shares = traitlets.List().tag(sync=True)
     of = traitlets.Int(SHARED).tag(sync=True)
-    digit = traitlets.Int(3).tag(sync=True)
-    attack = traitlets.Int(0).tag(sync=True)
-    eps = traitlets.Int(2).tag(sync=True)
-    pixel = traitlets.Int(56).tag(sync=True)
+    digit = Whole(3, 0, len(SHOWN) - 1).tag(sync=True)
+    attack = Whole(0, 0, len(ATTACKS) - 1).tag(sync=True)
+    eps = Whole(2, 0, LARGEST).tag(sync=True)
+    pixel = Whole(56, 0, 63).tag(sync=True)
 
     def __init__(self, **traits):
         found = everything()
         digits = [{"name": name, "clean": _packed(clean), "changed": [[*map(_packed, by_eps)] for by_eps in by_attack]}
                   for name, clean, by_attack in zip(SHOWN, found.clean, found.changed, strict=True)]
-        super().__init__(**{"digits": digits, "calibration": pack(found.calibration), "shares": found.shares,
+        super().__init__(**{"digits": digits, "calibration": as_base64([found.calibration]), "shares": found.shares,
                             "alt": "A digit under attack: its classes, its likelihood by pixel, its repair", **traits})
 
     @property
@@ -165,14 +159,6 @@ class AttackedDigit(Explorable):
         return "\n".join([f"Interactive figure: a {SHOWN[self.digit]}, {bound if self.eps else 'unchanged'}. Levels 0 "
                           "(paper) to 9, a to g (ink).", *rows, f"It is read as {said(image)}.",
                           f"After the repair it is read as {said(repaired)}."])
-
-    @traitlets.validate("digit", "attack", "eps", "pixel")
-    def _valid(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        high = {"digit": len(SHOWN) - 1, "attack": len(ATTACKS) - 1, "eps": LARGEST, "pixel": 63}[name]
-        if not 0 <= value <= high:
-            raise ValueError(f"{name} is {value}; expected 0 to {high}")
-        return value
 
 
 def said(seen: Seen) -> str:

@@ -6,7 +6,6 @@ weights. Layers, heads and words are counted from 0 here, from 1 in the figure; 
 
 from __future__ import annotations
 
-import base64
 import copy
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.data import toy_agreement
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, as_base64, script, style
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.heads import switched_off
 
@@ -69,8 +68,7 @@ def parameters(model: GPT) -> list[Tensor]:
 
 def pack(model: GPT) -> str:
     """All parameters, row by row, in little-endian half precision and base64."""
-    flat = torch.cat([p.detach().cpu().flatten() for p in parameters(model)])
-    return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
+    return as_base64(parameters(model), torch.float16)
 
 
 class AttentionHeads(Explorable):
@@ -110,14 +108,14 @@ class AttentionHeads(Explorable):
             words = [vocabulary.symbol(i) for i in range(len(vocabulary))]
             model, examples = hub.load("gpt-agreement"), examples or EXAMPLES
         self._model, self._words = copy.deepcopy(_check_model(model, words)).half().double().eval(), list(words)
-        packed = pack(model)
-        if len(packed) > LIMIT:
-            raise ValueError(f"model takes {len(packed):,} characters; expected at most {LIMIT:,}")
+        weights = pack(model)
+        if len(weights) > LIMIT:
+            raise ValueError(f"model takes {len(weights):,} characters; expected at most {LIMIT:,}")
         texts = [self._ids(text) for text in examples] or [[i] for i in range(len(words)) if i != model.bos_id][:1]
         c = model.config
         sizes = {"layers": c.layers, "heads": c.heads, "width": c.d_model, "hidden": c.d_ff or 4 * c.d_model,
                  "window": c.window, "eps": c.eps, "start": c.bos_id}
-        super().__init__(**{"weights": packed, "sizes": sizes, "words": list(words), "examples": texts,
+        super().__init__(**{"weights": weights, "sizes": sizes, "words": list(words), "examples": texts,
                             "text_ids": texts[0], "off": [], "shown": first,
                             "alt": f"{c.layers * c.heads} attention heads of a small language model", **traits})
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import anywidget
+import torch
 import traitlets
+from torch import Tensor
 
 STATIC = Path(__file__).parent
 CSS = STATIC / "explorables.css"
@@ -25,6 +29,41 @@ def script(*names: str) -> str:
 def style(*names: str) -> str:
     """Concatenate explorables.css and the named style sheets."""
     return "\n".join(path.read_text("utf-8") for path in (CSS, *(STATIC / f"{name}.css" for name in names)))
+
+
+def as_base64(parts: Iterable[Tensor], dtype: torch.dtype = torch.float32) -> str:
+    """Encode all numbers of the tensors, row by row, as little-endian `dtype` in base64."""
+    flat = torch.cat([part.detach().cpu().flatten() for part in parts]).to(dtype).numpy()
+    return base64.b64encode(flat.astype(flat.dtype.newbyteorder("<")).tobytes()).decode("ascii")
+
+
+class Whole(traitlets.Int):
+    """An integer from `low` to `high`, which may depend on the figure. Raises ValueError for another one."""
+
+    def __init__(self, default: int, low: int, high: int | Callable[[Explorable], int]):
+        super().__init__(default)
+        self.low, self.high = low, high
+
+    def validate(self, obj: Explorable, value: object) -> int:
+        value = super().validate(obj, value)
+        high = self.high(obj) if callable(self.high) else self.high
+        if not self.low <= value <= high:
+            raise ValueError(f"{self.name} is {value}; expected {self.low} to {high}")
+        return value
+
+
+class OneOf(traitlets.TraitType):
+    """One of the values `allowed`; `needed` says which. Raises ValueError for another one."""
+
+    def __init__(self, default: str | int, allowed: Iterable[str | int], needed: str = ""):
+        super().__init__(default)
+        self.allowed = tuple(allowed)
+        self.needed = needed or f"one of {', '.join(map(repr, self.allowed))}"
+
+    def validate(self, obj: Explorable, value: object) -> str | int:
+        if value not in self.allowed:
+            raise ValueError(f"{self.name} is {value!r}; expected {self.needed}")
+        return value
 
 
 class Explorable(anywidget.AnyWidget):

@@ -16,7 +16,7 @@ import traitlets
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]             # never selected, never inserted
 SENTENCES = ["The curious kitten deftly climbed the bookshelf",      # the slide's
@@ -132,11 +132,11 @@ class MaskingForBert(Explorable):
     _esm = script("bert_masking")
     _css = style("bert_masking")
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    rate = traitlets.Int(15).tag(sync=True)
+    rate = Whole(15, 1, 100).tag(sync=True)
     shares = traitlets.List(traitlets.Int(), [80, 10, 10]).tag(sync=True)
-    seed = traitlets.Int(1).tag(sync=True)
-    step = traitlets.Int(1).tag(sync=True)
-    draws = traitlets.Int(100).tag(sync=True)
+    seed = Whole(1, 0, LAST_SEED).tag(sync=True)
+    step = Whole(1, 1, STEPS).tag(sync=True)
+    draws = OneOf(100, DRAWS).tag(sync=True)
     hand = traitlets.List(traitlets.Int()).tag(sync=True)
     sentences = traitlets.List(traitlets.Unicode(), SENTENCES).tag(sync=True)
     vocabulary = traitlets.List(traitlets.Unicode(), VOCABULARY).tag(sync=True)
@@ -228,13 +228,3 @@ class MaskingForBert(Explorable):
         if len(shares) != 3 or min(shares) < 0 or sum(shares) != 100:
             raise ValueError(f"shares is {shares}; expected three whole percentages that sum to 100")
         return shares
-
-    @traitlets.validate("rate", "seed", "step", "draws")
-    def _valid_number(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if name == "draws" and value not in DRAWS:
-            raise ValueError(f"draws is {value}; expected one of {', '.join(map(str, DRAWS))}")
-        low, high = {"rate": (1, 100), "seed": (0, LAST_SEED), "step": (1, STEPS), "draws": (1, max(DRAWS))}[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value

@@ -138,6 +138,7 @@ class CacheSteps(Explorable):
 
     _esm = script("cache_steps")
     _css = style("cache_steps")
+    alt = traitlets.Unicode("Generation with a cache of keys and values and without, step by step").tag(sync=True)
     at = traitlets.Int(0).tag(sync=True)
     prompt = traitlets.Int(1).tag(sync=True)
     layers = traitlets.Int(2).tag(sync=True)
@@ -150,9 +151,6 @@ class CacheSteps(Explorable):
     operations = traitlets.List(traitlets.Unicode(), OPERATIONS).tag(sync=True)
     presets = traitlets.List(traitlets.Dict(), PRESETS).tag(sync=True)
     bounds = traitlets.Dict({name: list(pair) for name, pair in BOUNDS.items()}).tag(sync=True)
-
-    def __init__(self, **traits):
-        super().__init__(**{"alt": "Generation with a cache of keys and values and without, step by step", **traits})
 
     @property
     def size(self) -> Size:

@@ -20,7 +20,7 @@ import traitlets
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, Whole, script, style
 from course_lib.explorables.draws import uniforms
 
 ORDERS = list(itertools.permutations(range(3)))
@@ -145,7 +145,7 @@ class ChainRule(Explorable):
     conditionals = traitlets.List(traitlets.Float()).tag(sync=True)
     order = traitlets.List(traitlets.Int(), [0, 1, 2]).tag(sync=True)
     dropped = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
-    drawn = traitlets.Int(0).tag(sync=True)
+    drawn = Whole(0, 0, MAX_DRAWN).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
     presets = traitlets.List(traitlets.Dict()).tag(sync=True)
 
@@ -227,12 +227,6 @@ class ChainRule(Explorable):
         for pair in proposal["value"]:
             if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= {0, 1, 2}:
                 raise ValueError(f"dropped contains {pair}; expected pairs of two different variables of 0, 1, 2")
-        return proposal["value"]
-
-    @traitlets.validate("drawn")
-    def _valid_drawn(self, proposal):
-        if not 0 <= proposal["value"] <= MAX_DRAWN:
-            raise ValueError(f"drawn is {proposal['value']}; expected 0 to {MAX_DRAWN}")
         return proposal["value"]
 
 

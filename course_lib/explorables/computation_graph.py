@@ -13,7 +13,7 @@ from typing import NamedTuple
 import traitlets
 
 from course_lib.basics import Value
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 
 
 class Graph(NamedTuple):
@@ -97,10 +97,10 @@ class ComputationGraph(Explorable):
 
     _esm = script("computation_graph")
     _css = style("computation_graph")
-    graph = traitlets.Unicode("loss").tag(sync=True)
+    graph = OneOf("loss", GRAPHS).tag(sync=True)
     inputs = traitlets.List(traitlets.Float()).tag(sync=True)
-    step = traitlets.Int().tag(sync=True)
-    passes = traitlets.Int(1).tag(sync=True)
+    step = Whole(0, 0, max(each.length for each in GRAPHS.values())).tag(sync=True)
+    passes = Whole(1, 1, MOST).tag(sync=True)
 
     def __init__(self, graph: str = "loss", inputs=None, **traits):
         if graph not in GRAPHS:
@@ -128,16 +128,4 @@ class ComputationGraph(Explorable):
         value = proposal["value"]
         if len(value) != 3 or not all(abs(v) <= LARGEST for v in value):
             raise ValueError(f"inputs is {value}; expected three numbers from -{LARGEST} to {LARGEST}")
-        return value
-
-    @traitlets.validate("step", "passes", "graph")
-    def _valid(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if name == "graph":
-            if value not in GRAPHS:
-                raise ValueError(f"graph is {value!r}; expected one of {', '.join(map(repr, GRAPHS))}")
-            return value
-        low, high = {"step": (0, max(g.length for g in GRAPHS.values())), "passes": (1, MOST)}[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
         return value

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import traitlets
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.explorables.draws import uniforms
 
 TEXTS = ["the cook bakes warm bread . she sells the bread . it rains .",
@@ -244,10 +244,10 @@ class Corruptions(Explorable):
     _esm = script("corruptions")
     _css = style("corruptions")
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    seed = traitlets.Int(7).tag(sync=True)
-    reading = traitlets.Int(1).tag(sync=True)
-    share = traitlets.Int(0).tag(sync=True)
-    row = traitlets.Int(0).tag(sync=True)
+    seed = Whole(7, 0, LAST_SEED).tag(sync=True)
+    reading = Whole(1, 1, READINGS).tag(sync=True)
+    share = OneOf(0, SHARES, ", ".join(map(str, SHARES))).tag(sync=True)
+    row = Whole(0, 0, len(NAMES) - 1).tag(sync=True)
     texts = traitlets.List(traitlets.Unicode(), TEXTS).tag(sync=True)
     vocabulary = traitlets.List(traitlets.Unicode(), VOCABULARY).tag(sync=True)
     objectives = traitlets.List(default_value=[list(one) for one in OBJECTIVES]).tag(sync=True)
@@ -289,13 +289,3 @@ class Corruptions(Explorable):
                 raise ValueError(f"words contains {word!r}; expected words of 1 to {LONGEST} characters without spaces "
                                  "and full stops, other than the special symbols")
         return words
-
-    @traitlets.validate("seed", "reading", "share", "row")
-    def _valid_number(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if name == "share" and value not in SHARES:
-            raise ValueError(f"share is {value}; expected {', '.join(map(str, SHARES))}")
-        low, high = {"seed": (0, LAST_SEED), "reading": (1, READINGS), "share": (0, 50), "row": (0, len(NAMES) - 1)}[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value

@@ -6,7 +6,6 @@ flipped. The figure stores them as float32. Pixels are counted from 0 here; rows
 
 from __future__ import annotations
 
-import base64
 from typing import NamedTuple
 
 import torch
@@ -15,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.conditional import Bernoulli
-from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.explorables.base import STATIC, Explorable, Whole, as_base64, script, style
 from course_lib.explorables.draws import uniforms
 from course_lib.pixels import ImageModel
 
@@ -52,11 +51,6 @@ def trace(model: ImageModel, seed: int) -> Trace:
     return Trace(image, u, torch.tensor(p, dtype=torch.float64), effect.masked_fill(~model.receptive_field, torch.nan))
 
 
-def pack(values: Float[Tensor, "..."]) -> str:
-    """Little-endian float32 in base64."""
-    return base64.b64encode(values.flatten().float().numpy().astype("<f4").tobytes()).decode("ascii")
-
-
 class DrawnDigit(Explorable):
     """Digits sampled from small trained networks, with the probability of each pixel and its dependence on others.
 
@@ -76,10 +70,10 @@ class DrawnDigit(Explorable):
     _css = style("drawn_digit")
     side = traitlets.Int().tag(sync=True)
     traces = traitlets.List().tag(sync=True)                         # of each network: its name and its samples
-    network = traitlets.Int(0).tag(sync=True)
-    drawing = traitlets.Int(0).tag(sync=True)
-    steps = traitlets.Int().tag(sync=True)
-    pixel = traitlets.Int().tag(sync=True)
+    network = Whole(0, 0, lambda figure: len(figure._traces) - 1).tag(sync=True)
+    drawing = Whole(0, 0, len(SEEDS) - 1).tag(sync=True)
+    steps = Whole(0, 0, lambda figure: figure._n).tag(sync=True)
+    pixel = Whole(0, 0, lambda figure: figure._n - 1).tag(sync=True)
 
     def __init__(self, models=None, **traits):
         if models is None:
@@ -91,15 +85,15 @@ class DrawnDigit(Explorable):
         self._n, = n
         self._traces = [[trace(model.double().eval(), seed) for seed in SEEDS] for model in models.values()]
         lower = torch.ones(self._n, self._n).tril(-1).bool()
-        packed = [{"name": name, "drawings": [
-            {"x": "".join(map(str, t.x.tolist())), "u": pack(t.u), "p": pack(t.p), "effect": pack(t.effect[lower])}
+        stored = [{"name": name, "drawings": [
+            {"x": "".join(map(str, t.x.tolist())), "u": as_base64([t.u]), "p": as_base64([t.p]), "effect": as_base64([t.effect[lower]])}
             for t in drawings]} for name, drawings in zip(models, self._traces)]
-        size = sum(len(d["effect"]) for each in packed for d in each["drawings"])
+        size = sum(len(d["effect"]) for each in stored for d in each["drawings"])
         if size > LIMIT:
             raise ValueError(f"the drawings take {size:,} bytes; expected at most {LIMIT:,}")
         side = round(self._n ** 0.5)
         at = side * (side // 2) + side // 2
-        super().__init__(**{"side": side, "traces": packed, "steps": at, "pixel": at,
+        super().__init__(**{"side": side, "traces": stored, "steps": at, "pixel": at,
                             "alt": "A digit drawn pixel by pixel by a trained network", **traits})
 
     @property
@@ -124,15 +118,6 @@ class DrawnDigit(Explorable):
             lines.append(f"moved most by row {j // side + 1}, column {j % side + 1}: {row[j]:+.4f} if it is ink and "
                          "not empty")
         return "\n".join(lines)
-
-    @traitlets.validate("network", "drawing", "steps", "pixel")
-    def _valid(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        high = {"network": len(self._traces) - 1, "drawing": len(SEEDS) - 1, "steps": self._n,
-                "pixel": self._n - 1}[name]
-        if not 0 <= value <= high:
-            raise ValueError(f"{name} is {value}; expected 0 to {high}")
-        return value
 
 
 def _check(model: object) -> ImageModel:

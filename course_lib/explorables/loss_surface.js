@@ -1,4 +1,4 @@
-/* A ball on a loss surface, four optimizers. path() takes the steps of the chapter's equations (2.4), (2.7) and (2.8);
+/* A ball on a loss surface, three optimizers. path() takes the steps of the chapter's equations (2.4), (2.6) and (2.7);
    path() in loss_surface.py, which has the library's optimizers, is its reference. */
 import { button, columnHead, dropdown, h, on, svg, tie, xorshift } from "./common.js";
 
@@ -8,7 +8,7 @@ export const SURFACES = {
   bowl: { loss: (x, y) => 0.5 * (x - 1) ** 2 + 0.5 * (y - 0.5) ** 2, gradient: (x, y) => [x - 1, y - 0.5] },
   saddle: { loss: (x, y) => x ** 4 / 4 - x ** 2 / 2 + y ** 2, gradient: (x, y) => [x ** 3 - x, 2 * y] },
 };
-const MU = 0.9, B1 = 0.9, B2 = 0.999, EPS = 1e-8, DECAY = 0.1, NOISE = 0.3, FAR = 1e6;
+const MU = 0.9, B1 = 0.9, B2 = 0.999, EPS = 1e-8, NOISE = 0.3, FAR = 1e6;
 function adam(p, g, s, rate) {
   s.m = B1 * (s.m ?? 0) + (1 - B1) * g;
   s.s = B2 * (s.s ?? 0) + (1 - B2) * g * g;
@@ -19,7 +19,6 @@ export const OPTIMIZERS = {
   SGD: (p, g, s, rate) => p - rate * g,
   momentum: (p, g, s, rate) => { s.v = MU * (s.v ?? 0) + g; return p - rate * s.v; },
   Adam: adam,
-  AdamW: (p, g, s, rate) => adam(p * (1 - rate * DECAY), g, s, rate),
 };
 /* Two normal draws a step (Box and Muller). */
 export function noise(seed, steps) {
@@ -167,8 +166,8 @@ function render({ model, el }) {
       h("label", { className: "cl-ls-steps" }, "Steps", steps, stepsText),
       h("label", {}, noisy, "noise, as from batches"), other),
     h("div", { className: "cl-ls-cols" }, plot, h("div", {}, table, live, h("p", { className: "cl-note" },
-      "Click or drag to drop the ball elsewhere; + is a minimum. Momentum 0.9; Adam 0.9 and 0.999; AdamW's decay 0.1, "
-      + "towards (0, 0), the middle of the picture. Two parameters: what real networks have in millions.")))),
+      "Click or drag to drop the ball elsewhere; + is a minimum. Momentum 0.9; Adam 0.9 and 0.999. "
+      + "The loss has two parameters, whereas networks have millions.")))),
     show, story);
   say(story(show()));
   return end;

@@ -1,6 +1,6 @@
-r"""Paths of four optimizers on a loss surface.
+r"""Paths of three optimizers on a loss surface.
 
-`path` computes the reference values with the optimizers of the library, (2.4), (2.7) and (2.8). All four have the same noise
+`path` computes the reference values with the optimizers of the library, (2.4), (2.6) and (2.7). All three have the same noise
 in the gradient, which simulates a mini-batch.
 """
 
@@ -14,16 +14,13 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.basics import SGD, Adam, AdamW, Momentum
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.basics import SGD, Adam, Momentum
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.explorables.draws import uniforms
 
-DECAY, NOISE, FAR, LONGEST = 0.1, 0.3, 1e6, 100
+NOISE, FAR, LONGEST = 0.3, 1e6, 100
 RATES = (0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
-OPTIMIZERS: dict[str, Callable] = {
-    "SGD": SGD, "momentum": Momentum, "Adam": Adam,
-    "AdamW": lambda parameters, lr: AdamW(parameters, lr, weight_decay=DECAY),
-}
+OPTIMIZERS: dict[str, Callable] = {"SGD": SGD, "momentum": Momentum, "Adam": Adam}
 # name -> loss, gradient, from two numbers each
 SURFACES: dict[str, tuple[Callable, Callable]] = {
     "valley": (lambda x, y: 0.1 * (x - 1) ** 2 + 5 * (y - 0.5) ** 2, lambda x, y: (0.2 * (x - 1), 10 * (y - 0.5))),
@@ -55,15 +52,15 @@ def path(surface: str, optimizer: str, rate: float, start: Sequence[float], step
 
 
 class LossSurface(Explorable):
-    """SGD, momentum, Adam and AdamW from one start on one surface, each at its own rate.
+    """SGD, momentum and Adam from one start on one surface, each at its own rate.
 
     surface  "valley" (curvatures 0.2 and 10), "bowl" or "saddle"
     start    initial point (x, y), x from -3 to 3, y from -2 to 2
-    rates    learning rates of the four, in this order; from RATES
+    rates    learning rates of the three, in this order; from RATES
     steps    number of steps, 0 to 100
     noisy    add noise of standard deviation 0.3 to the gradient
     seed     of the noise
-    shown    which of the four are shown
+    shown    which of the three are shown
 
     Raises ValueError for settings other than these.
 
@@ -73,16 +70,14 @@ class LossSurface(Explorable):
 
     _esm = script("loss_surface")
     _css = style("loss_surface")
-    surface = traitlets.Unicode("valley").tag(sync=True)
+    alt = traitlets.Unicode("Three optimizers on a loss surface").tag(sync=True)
+    surface = OneOf("valley", SURFACES).tag(sync=True)
     start = traitlets.List(traitlets.Float(), [-2.2, 1.4]).tag(sync=True)
-    rates = traitlets.List(traitlets.Float(), [0.19] * 4).tag(sync=True)
-    steps = traitlets.Int(30).tag(sync=True)
+    rates = traitlets.List(traitlets.Float(), [0.19] * 3).tag(sync=True)
+    steps = Whole(30, 0, LONGEST).tag(sync=True)
     noisy = traitlets.Bool(True).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
-    shown = traitlets.List(traitlets.Bool(), [True] * 4).tag(sync=True)
-
-    def __init__(self, **traits):
-        super().__init__(**{"alt": "Four optimizers on a loss surface", **traits})
+    shown = traitlets.List(traitlets.Bool(), [True] * 3).tag(sync=True)
 
     @property
     def paths(self) -> list[Float[Tensor, "steps 2"]]:
@@ -91,7 +86,7 @@ class LossSurface(Explorable):
                 for name, rate in zip(OPTIMIZERS, self.rates)]
 
     def text(self) -> str:
-        lines = [f"Interactive figure: {self.steps} steps of four optimizers on a {self.surface}, from "
+        lines = [f"Interactive figure: {self.steps} steps of three optimizers on a {self.surface}, from "
                  f"({self.start[0]:.2f}, {self.start[1]:.2f}), {'with' if self.noisy else 'without'} noise."]
         for name, rate, points in zip(OPTIMIZERS, self.rates, self.paths):
             x, y = points[-1].tolist()
@@ -99,12 +94,6 @@ class LossSurface(Explorable):
                 f"loss {SURFACES[self.surface][0](x, y):.4f}, at ({x:.2f}, {y:.2f})." if max(abs(x), abs(y)) < FAR
                 else "diverged."))
         return "\n".join(lines)
-
-    @traitlets.validate("surface")
-    def _valid_surface(self, proposal):
-        if proposal["value"] not in SURFACES:
-            raise ValueError(f"surface is {proposal['value']!r}; expected one of {', '.join(map(repr, SURFACES))}")
-        return proposal["value"]
 
     @traitlets.validate("start")
     def _valid_start(self, proposal):
@@ -116,18 +105,12 @@ class LossSurface(Explorable):
     @traitlets.validate("rates")
     def _valid_rates(self, proposal):
         value = proposal["value"]
-        if len(value) != 4 or any(rate not in RATES for rate in value):
-            raise ValueError(f"rates is {value}; expected four of {', '.join(f'{rate:g}' for rate in RATES)}")
+        if len(value) != 3 or any(rate not in RATES for rate in value):
+            raise ValueError(f"rates is {value}; expected three of {', '.join(f'{rate:g}' for rate in RATES)}")
         return value
 
     @traitlets.validate("shown")
     def _valid_shown(self, proposal):
-        if len(proposal["value"]) != 4:
-            raise ValueError(f"shown has {len(proposal['value'])} entries; expected four, one for each optimizer")
-        return proposal["value"]
-
-    @traitlets.validate("steps")
-    def _valid_steps(self, proposal):
-        if not 0 <= proposal["value"] <= LONGEST:
-            raise ValueError(f"steps is {proposal['value']}; expected 0 to {LONGEST}")
+        if len(proposal["value"]) != 3:
+            raise ValueError(f"shown has {len(proposal['value'])} entries; expected three, one for each optimizer")
         return proposal["value"]

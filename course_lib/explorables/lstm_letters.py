@@ -7,7 +7,6 @@ speaker in the training data.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.explorables.base import STATIC, Explorable, OneOf, Whole, as_base64, script, style
 from course_lib.recurrent import LSTMCell, RecurrentLM
 from course_lib.tokenizers import CharTokenizer
 
@@ -62,11 +61,10 @@ def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -
     return Run(*(torch.stack(part) for part in zip(*found)))
 
 
-def pack(model: RecurrentLM) -> str:
-    """W_x, W_h, b, W_hy and b_y, row by row, in little-endian half precision and base64."""
+def parameters(model: RecurrentLM) -> list[Tensor]:
+    """W_x, W_h, b, W_hy and b_y."""
     lstm = lstm_of(model)
-    parts = [p.detach().flatten() for p in (lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias)]
-    return base64.b64encode(torch.cat(parts).half().numpy().astype("<f2").tobytes()).decode("ascii")
+    return [lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias]
 
 
 class LstmLetters(Explorable):
@@ -90,21 +88,21 @@ class LstmLetters(Explorable):
     hidden = traitlets.Int().tag(sync=True)
     follows = traitlets.Dict().tag(sync=True)                        # measured: cell, and two correlations
     typed = traitlets.Unicode(START).tag(sync=True)
-    letter = traitlets.Int().tag(sync=True)
-    cell = traitlets.Int().tag(sync=True)
-    held = traitlets.Unicode("").tag(sync=True)
+    letter = Whole(0, 0, LONGEST + 1).tag(sync=True)
+    cell = Whole(0, 0, lambda figure: figure._hidden - 1).tag(sync=True)
+    held = OneOf("", HELD).tag(sync=True)
 
     def __init__(self, **traits):
         from course_lib import hub
         path = STATIC / "weights" / WEIGHTS
         model, card = hub.load(path), hub.card(path)
-        packed = pack(model)
-        if len(packed) > LIMIT:
-            raise ValueError(f"the weights take {len(packed):,} characters; expected at most {LIMIT:,}")
+        weights = as_base64(parameters(model), torch.float16)
+        if len(weights) > LIMIT:
+            raise ValueError(f"the weights take {len(weights):,} characters; expected at most {LIMIT:,}")
         self._model, self._tokenizer = model.double(), CharTokenizer.from_config(card.training["tokenizer"])
         self._symbols, self._hidden = card.training["tokenizer"]["symbols"], lstm_of(model).hidden
         typed = traits.get("typed", START)
-        super().__init__(**{"weights": packed, "symbols": self._symbols, "hidden": self._hidden, "typed": typed,
+        super().__init__(**{"weights": weights, "symbols": self._symbols, "hidden": self._hidden, "typed": typed,
                             "follows": card.results["the place in the line"], "letter": min(len(typed), LONGEST) + 1,
                             "cell": card.results["the place in the line"]["cell"],
                             "alt": "The cells of an LSTM, letter by letter", **traits})
@@ -143,17 +141,3 @@ class LstmLetters(Explorable):
         if len(value) > LONGEST:
             raise ValueError(f"typed has {len(value)} letters; expected at most {LONGEST}")
         return value
-
-    @traitlets.validate("letter", "cell")
-    def _valid_number(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        high = LONGEST + 1 if name == "letter" else self._hidden - 1
-        if not 0 <= value <= high:
-            raise ValueError(f"{name} is {value}; expected 0 to {high}")
-        return value
-
-    @traitlets.validate("held")
-    def _valid_held(self, proposal):
-        if proposal["value"] not in HELD:
-            raise ValueError(f"held is {proposal['value']!r}; expected one of {', '.join(map(repr, HELD))}")
-        return proposal["value"]

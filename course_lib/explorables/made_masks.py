@@ -75,14 +75,12 @@ class MadeMasks(Explorable):
 
     _esm = script("made_masks")
     _css = style("made_masks")
+    alt = traitlets.Unicode("The masks of a small MADE").tag(sync=True)
     order = traitlets.List(traitlets.Int(), [1, 2, 0]).tag(sync=True)
     degrees = traitlets.List(traitlets.List(traitlets.Int()), [[1, 2, 2, 1], [1, 2, 1, 2]]).tag(sync=True)
     output = traitlets.Int(2).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
     leak = traitlets.Bool(False).tag(sync=True)
-
-    def __init__(self, **traits):
-        super().__init__(**{"alt": "The masks of a small MADE", **traits})
 
     @property
     def masks(self) -> list[Bool[Tensor, "_ _"]]:

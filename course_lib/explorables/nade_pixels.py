@@ -6,7 +6,6 @@ weights as float32.
 
 from __future__ import annotations
 
-import base64
 import copy
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from course_lib.conditional import Bernoulli
 from course_lib.density.nade import NADE
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, Whole, as_base64, script, style
 from course_lib.explorables.draws import uniforms
 
 LIMIT = 100_000                                                      # maximum number of bytes of weights
@@ -60,8 +59,7 @@ def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
 
 def pack(model: NADE) -> str:
     """W (n, H), c (H,), V (n, H), b (n,) in little-endian float32 and base64."""
-    parts = [p.detach().cpu().float().flatten() for p in (model.W, model.c, model.V, model.b)]
-    return base64.b64encode(torch.cat(parts).numpy().astype("<f4").tobytes()).decode("ascii")
+    return as_base64((model.W, model.c, model.V, model.b))
 
 
 def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> list[dict]:
@@ -95,7 +93,7 @@ class NadePixels(Explorable):
     hidden = traitlets.Int().tag(sync=True)
     order = traitlets.List(traitlets.Int()).tag(sync=True)
     given = traitlets.List(traitlets.Int()).tag(sync=True)
-    steps = traitlets.Int(0).tag(sync=True)
+    steps = Whole(0, 0, lambda figure: figure._model.n).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
     starts = traitlets.List(traitlets.Dict()).tag(sync=True)
 
@@ -147,12 +145,6 @@ class NadePixels(Explorable):
             if value not in (OPEN, 0, 1):
                 raise ValueError(f"given contains {value}; expected 1 (ink), 0 (empty) or -1 (open)")
         return given
-
-    @traitlets.validate("steps")
-    def _valid_steps(self, proposal):
-        if not 0 <= proposal["value"] <= self._model.n:
-            raise ValueError(f"steps is {proposal['value']}; expected 0 to {self._model.n}")
-        return proposal["value"]
 
 
 def _check_model(model: object) -> NADE:

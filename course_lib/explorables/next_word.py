@@ -5,7 +5,6 @@ r"""The distribution of the next word after two prefixes, under temperature, top
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from course_lib.conditional import Categorical
 from course_lib.counting import NGram
 from course_lib.data.corpus import load_prose
 from course_lib.decoding import log_probs, reshape
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, as_base64, script, style
 from course_lib.explorables.decoding_tree import stated_uniforms
 from course_lib.tokenizers import WordTokenizer
 
@@ -139,7 +138,7 @@ class NextWord(Explorable):
                 rows.append(log_probs(model, model.predict(model.start(1, prompt[None])))[0].float().numpy())
         self._rows = [torch.from_numpy(row.astype(np.float64)) for row in rows]
         super().__init__(**{"contexts": list(contexts), "symbols": symbols,
-                            "tables": [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in rows],
+                            "tables": [as_base64([torch.from_numpy(row)]) for row in rows],
                             "alt": "The next word after two beginnings, under one setting", **traits})
 
     @property

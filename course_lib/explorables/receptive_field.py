@@ -11,12 +11,11 @@ import traitlets
 from jaxtyping import Bool
 from torch import Tensor
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.pixels import GatedPixelCNN, ImageModel, PixelCNN
 
 SIDE, DEEPEST, EVER = 11, 14, 2 * 11                                 # more than EVER layers add nothing
 KINDS = {"pixelcnn": PixelCNN, "gated": GatedPixelCNN}
-CHOICES = {"network": tuple(KINDS), "first": (3, 5, 7), "kernel": (3, 5), "colors": (1, 3), "mask": ("A", "B")}
 MARKS = {"self": "@", "reads": "#", "not yet": "o", "never": "x", "later": ".", "leak": "!"}
 
 
@@ -66,18 +65,16 @@ class ReceptiveField(Explorable):
 
     _esm = script("receptive_field")
     _css = style("receptive_field")
+    alt = traitlets.Unicode("The receptive field of a pixel under masked convolutions").tag(sync=True)
     side = traitlets.Int(SIDE).tag(sync=True)
-    network = traitlets.Unicode("pixelcnn").tag(sync=True)
-    first = traitlets.Int(3).tag(sync=True)
-    kernel = traitlets.Int(3).tag(sync=True)
-    depth = traitlets.Int(10).tag(sync=True)
-    colors = traitlets.Int(1).tag(sync=True)
-    mask = traitlets.Unicode("A").tag(sync=True)
-    pixel = traitlets.Int(7 * SIDE + 4).tag(sync=True)
-    color = traitlets.Int(0).tag(sync=True)
-
-    def __init__(self, **traits):
-        super().__init__(**{"alt": "The receptive field of a pixel under masked convolutions", **traits})
+    network = OneOf("pixelcnn", KINDS).tag(sync=True)
+    first = OneOf(3, (3, 5, 7)).tag(sync=True)
+    kernel = OneOf(3, (3, 5)).tag(sync=True)
+    depth = Whole(10, 1, DEEPEST).tag(sync=True)
+    colors = OneOf(1, (1, 3)).tag(sync=True)
+    mask = OneOf("A", ("A", "B")).tag(sync=True)
+    pixel = Whole(7 * SIDE + 4, 0, SIDE * SIDE - 1).tag(sync=True)
+    color = Whole(0, 0, 2).tag(sync=True)
 
     @property
     def kinds(self) -> list[str]:
@@ -119,18 +116,3 @@ class ReceptiveField(Explorable):
                  "@ the pixel, # read, o with more layers, x never, . comes later."]
         lines += ["".join(MARKS[kind] for kind in shown[r * SIDE:(r + 1) * SIDE]) for r in range(SIDE)]
         return "\n".join([*lines, self.summary])
-
-    @traitlets.validate("network", "first", "kernel", "colors", "mask")
-    def _valid_choice(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if value not in CHOICES[name]:
-            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, CHOICES[name]))}")
-        return value
-
-    @traitlets.validate("depth", "pixel", "color")
-    def _valid_number(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        low, high = {"depth": (1, DEEPEST), "pixel": (0, SIDE * SIDE - 1), "color": (0, 2)}[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value

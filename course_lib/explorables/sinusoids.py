@@ -10,7 +10,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor, float64
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, script, style
 from course_lib.transformer.positions import frequencies, offset_distance, sinusoidal
 
 SENTENCE = "King and Queen are walking on the road"                  # the slide's example
@@ -40,8 +40,8 @@ class Sinusoids(Explorable):
     position = traitlets.Int(0).tag(sync=True)
     offset = traitlets.Int(2).tag(sync=True)
     pair = traitlets.Int(0).tag(sync=True)
-    width = traitlets.Int(8).tag(sync=True)
-    base = traitlets.Int(100).tag(sync=True)
+    width = OneOf(8, WIDTHS).tag(sync=True)
+    base = OneOf(100, BASES).tag(sync=True)
     widths = traitlets.List(traitlets.Int(), list(WIDTHS)).tag(sync=True)
     bases = traitlets.List(traitlets.Int(), list(BASES)).tag(sync=True)
 
@@ -80,14 +80,6 @@ class Sinusoids(Explorable):
         lines.append(f"From position {k} to {other} the encoding moves by {self.distance:.5f}.")
         return "\n".join(lines)
 
-    @traitlets.validate("width")
-    def _valid_width(self, proposal):
-        return _one_of("width", proposal["value"], WIDTHS)
-
-    @traitlets.validate("base")
-    def _valid_base(self, proposal):
-        return _one_of("base", proposal["value"], BASES)
-
     @traitlets.validate("pair")
     def _valid_pair(self, proposal):
         pair = proposal["value"]
@@ -107,9 +99,3 @@ class Sinusoids(Explorable):
         if not 0 <= k <= last or not 0 <= k + o <= last:
             raise ValueError(f"{name} is {value}: word {k} + offset {o} is position {k + o}; expected a position from 0 to {last}")
         return value
-
-
-def _one_of(name: str, value: int, allowed: tuple[int, ...]) -> int:
-    if value not in allowed:
-        raise ValueError(f"{name} is {value}; expected one of {', '.join(map(str, allowed))}")
-    return value

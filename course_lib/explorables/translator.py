@@ -7,7 +7,6 @@ computes the reference values in float64 from the same weights. A head is a pair
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.data import toy_translation as language
-from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.explorables.base import STATIC, Explorable, OneOf, as_base64, script, style
 from course_lib.transformer.attention import MultiHeadAttention, attention_weights
 from course_lib.transformer.blocks import FeedForward, LayerNorm
 from course_lib.transformer.heads import silenced
@@ -149,8 +148,7 @@ def parameters(model: Transformer) -> list[Tensor]:
 
 def pack(model: Transformer) -> str:
     """All parameters, row by row, in little-endian half precision and base64."""
-    flat = torch.cat([p.detach().flatten() for p in parameters(model)])
-    return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
+    return as_base64(parameters(model), torch.float16)
 
 
 def grammar() -> dict:
@@ -193,24 +191,24 @@ class Translator(Explorable):
     grammar = traitlets.Dict().tag(sync=True)
     measured = traitlets.Dict().tag(sync=True)
     sentence = traitlets.Unicode(START).tag(sync=True)
-    network = traitlets.Int(0).tag(sync=True)
+    network = OneOf(0, (0, 1), "0 or 1").tag(sync=True)
     off = traitlets.List(traitlets.List()).tag(sync=True)
-    shown = traitlets.Unicode().tag(sync=True)
+    shown = OneOf("cross.2.weights", BOXES, f"one of {', '.join(BOXES)}").tag(sync=True)
     place = traitlets.List(traitlets.Int()).tag(sync=True)
 
     def __init__(self, **traits):
         from course_lib import hub
         models = [hub.load(STATIC / "weights" / name) for name in NETWORKS]
-        packed, measured = [pack(model) for model in models], json.loads(MEASURED.read_text("utf-8"))
-        size = sum(map(len, packed)) + len(json.dumps(measured))
+        weights, measured = [pack(model) for model in models], json.loads(MEASURED.read_text("utf-8"))
+        size = sum(map(len, weights)) + len(json.dumps(measured))
         if size > LIMIT:
             raise ValueError(f"the encoded parameters of the two networks have {size:,} characters; expected at most {LIMIT:,}, so use smaller networks")
         self._models, c = [model.double().eval() for model in models], models[0].config
         self._words = language.vocabularies()
         super().__init__(**{
-            "weights": packed, "measured": measured, "grammar": grammar(),
+            "weights": weights, "measured": measured, "grammar": grammar(),
             "sizes": {"source": c.source, "target": c.target, "width": c.d_model, "heads": c.heads, "hidden": c.d_ff},
-            "off": [], "shown": "cross.2.weights", "place": [1, 2],
+            "off": [], "place": [1, 2],
             "alt": "An encoder-decoder transformer that translates, all of its numbers", **traits})
 
     @property
@@ -257,15 +255,6 @@ class Translator(Explorable):
     def _valid_sentence(self, proposal):
         language.translate(proposal["value"])
         return proposal["value"]
-
-    @traitlets.validate("network", "shown")
-    def _valid_choice(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if name == "network" and value not in (0, 1):
-            raise ValueError(f"network is {value}; expected 0 or 1")
-        if name == "shown" and value not in BOXES:
-            raise ValueError(f"shown is {value!r}; expected one of {', '.join(BOXES)}")
-        return value
 
     @traitlets.validate("off")
     def _valid_heads(self, proposal):

@@ -13,7 +13,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, script, style
 from course_lib.tokenizers import Vocabulary
 from course_lib.words import count_words, inverse_document_frequency, weigh
 
@@ -84,7 +84,7 @@ class TypedDocument(Explorable):
     _css = style("typed_document")
     documents = traitlets.List(traitlets.Unicode()).tag(sync=True)
     typed = traitlets.Unicode(START).tag(sync=True)
-    added = traitlets.Int(1).tag(sync=True)
+    added = OneOf(1, (0, 1), "0 or 1").tag(sync=True)
 
     def __init__(self, **traits):
         super().__init__(**{"documents": list(DOCUMENTS), "alt": "A document, weighed word by word", **traits})
@@ -105,11 +105,8 @@ class TypedDocument(Explorable):
             lines.append(f"nearest document, cosine {w.cosines[best]:.2f}: {self.documents[best]}")
         return "\n".join(lines)
 
-    @traitlets.validate("typed", "added")
-    def _valid(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        if name == "typed" and len(value) > LONGEST:
-            raise ValueError(f"typed has {len(value)} characters; expected at most {LONGEST}")
-        if name == "added" and value not in (0, 1):
-            raise ValueError(f"added is {value}; expected 0 or 1")
-        return value
+    @traitlets.validate("typed")
+    def _valid_text(self, proposal):
+        if len(proposal["value"]) > LONGEST:
+            raise ValueError(f"typed has {len(proposal['value'])} characters; expected at most {LONGEST}")
+        return proposal["value"]

@@ -6,7 +6,6 @@ which changes cosines by at most 0.01. All cosines are computed from the 100 int
 
 from __future__ import annotations
 
-import base64
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.base import Explorable, OneOf, as_base64, script, style
 from course_lib.words import WordVectors
 
 CHOSEN = """
@@ -147,16 +146,15 @@ class WordMap(Explorable):
     kept = traitlets.Float().tag(sync=True)
     pairs = traitlets.Dict().tag(sync=True)
     questions = traitlets.List().tag(sync=True)
-    view = traitlets.Unicode("senses").tag(sync=True)
+    view = OneOf("senses", VIEWS).tag(sync=True)
     trail = traitlets.List(traitlets.Unicode()).tag(sync=True)
     question = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    sense = traitlets.Unicode("nail").tag(sync=True)
+    sense = OneOf("nail", SENSES).tag(sync=True)
 
     def __init__(self, **traits):
         vectors, (places, kept) = rounded(), plane()
-        packed = vectors.table.to(torch.int8).numpy().tobytes()
         super().__init__(**{
-            "words": vectors.words, "rows": base64.b64encode(packed).decode("ascii"),
+            "words": vectors.words, "rows": as_base64([vectors.table], torch.int8),
             "plane": [[round(v, 7) for v in row] for row in places.tolist()], "kept": kept,
             "pairs": {word: [list(side) for side in sides] for word, sides in SENSES.items()},
             "questions": [list(q) for q in QUESTIONS], "trail": ["nail"], "question": list(QUESTIONS[0]),
@@ -182,14 +180,6 @@ class WordMap(Explorable):
         x, y = drawn.points[vectors.vocabulary.id(self.sense)].tolist()
         one, other = (", ".join(side) for side in SENSES[self.sense])
         return f"{first}\n{self.sense}: cosine {x:.2f} with {one}; {y:.2f} with {other}.\nNear both: {', '.join(named)}."
-
-    @traitlets.validate("view", "sense")
-    def _valid_choice(self, proposal):
-        name, value = proposal["trait"].name, proposal["value"]
-        choices = VIEWS if name == "view" else tuple(SENSES)
-        if value not in choices:
-            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
-        return value
 
     @traitlets.validate("trail", "question")
     def _valid_words(self, proposal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -33,3 +34,11 @@ def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Flo
     else:
         outputs, *last = (torch.gru if type(cell) is GRUCell else torch.rnn_tanh)(x, parts[0], *options)
     return outputs, tuple(part[0] for part in last)
+
+
+def run_one_step(cell: Cell, x: Float[Tensor, "B I"], state: State) -> State:
+    """State after the input x, `cell.step(cell.ahead(x), state)`; torch's kernel is faster for a GRU only."""
+    if type(cell) is GRUCell:
+        b_h = F.pad(cell.b_hn, (2 * cell.hidden, 0))                 # (3H,)
+        return torch.gru_cell(x, state[0], cell.W_x, cell.W_h, cell.b, b_h),
+    return cell.step(cell.ahead(x), state)

@@ -12,6 +12,7 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
+from course_lib.recurrent._torch_kernels import run_one_step
 from course_lib.recurrent.layers import Memory, Recurrent, check_next
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.validation import check_sizes
@@ -104,15 +105,16 @@ class RecurrentLM(AutoregressiveModel):
         h, memory = self.layers(self.embedded(tokens[rows, place]), memory, mask.sum(dim=1))
         return h[rows, (t - first[:, None]) % len(t)], memory        # rotated back
 
-    def embedded(self, tokens: Integer[Tensor, "B T"]) -> Float[Tensor, "B T I"]:
+    def embedded(self, tokens: Integer[Tensor, "... T"]) -> Float[Tensor, "... T I"]:
         """Input of the first layer: token embeddings, or one-hot vectors."""
         if self.tokens is None:
             return F.one_hot(tokens, self.vocab_size).to(self.head.weight.dtype)
-        return F.dropout(self.tokens(tokens), self.dropout, self.training)
+        e = self.tokens(tokens)
+        return F.dropout(e, self.dropout) if self.training else e
 
     def scores(self, h: Float[Tensor, "... H"]) -> Float[Tensor, "... V"]:
         """Logits of the next token, W_hy h + b_y."""
-        return self.head(F.dropout(h, self.dropout, self.training))
+        return self.head(F.dropout(h, self.dropout) if self.training else h)
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats per token, and the number of predicted tokens.
@@ -167,12 +169,12 @@ class RecurrentLM(AutoregressiveModel):
         first, *others = self.layers.cells
         if self.tokens is None:
             a = first.W_x.T[x_i] + first.b  # (B, G): a one-hot vector selects a column
+            memory = [first.step(a, state.memory[0])]
         else:
-            a = first.ahead(F.dropout(self.tokens(x_i), self.dropout, self.training))
-        memory = [first.step(a, state.memory[0])]
+            memory = [run_one_step(first, self.embedded(x_i), state.memory[0])]
         for cell, past in zip(others, state.memory[1:]):
             h = F.dropout(memory[-1][0], self.layers.dropout, self.training)
-            memory.append(cell.step(cell.ahead(h), past))
+            memory.append(run_one_step(cell, h, past))
         return State(tuple(memory), self.scores(memory[-1][0]))
 
     # --- input -------------------------------------------------------------------------------------------------------

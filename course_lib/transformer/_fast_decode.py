@@ -35,7 +35,7 @@ def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], atten
     qkv = linear(attention.qkv, x).view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)   # (3, B, H, 1, K)
     if type(attention) is RotaryAttention:
         qkv = attention.rotate(qkv, cache.length)
-    k, v = cache.append(qkv[1:]).unbind()                                                    # (B, H, S, K) each
+    k, v = cache.append(qkv[1], qkv[2])                                                      # (B, H, S, K) each
     heads = F.scaled_dot_product_attention(qkv[0], k, v, attend)                             # (B, H, 1, K)
     return linear(attention.out, heads.reshape(x.shape))
 

@@ -138,7 +138,7 @@ class MultiHeadAttention(nn.Module):
         self._check(x, "x")
         if memory is None:
             qkv = self._split(self.qkv(x))                           # (3, B, H, T, K)
-            return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
+            return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1], qkv[2]))
         if cache is not None:
             raise ValueError("cache and memory are given; expected at most one of them, because a cache is for self-attention")
         q = F.linear(x, self.qkv.weight[:D], None if self.qkv.bias is None else self.qkv.bias[:D])

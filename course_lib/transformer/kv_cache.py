@@ -8,44 +8,52 @@ from torch import Tensor
 
 
 class KVCache:
-    """Keys and values of the positions so far, in a buffer that is allocated ahead and doubled when it is full.
+    """Keys and values of the positions so far, in buffers that are allocated ahead and doubled when they are full.
 
     Not differentiable, because new positions are written in place.
 
     >>> cache = KVCache()
     >>> # three positions, 4 heads of width 8
-    >>> cache.append(torch.zeros(2, 1, 4, 3, 8)).shape
-    torch.Size([2, 1, 4, 3, 8])
-    >>> cache.append(torch.zeros(2, 1, 4, 1, 8)).shape                     # one more
-    torch.Size([2, 1, 4, 4, 8])
+    >>> k, v = cache.append(torch.zeros(1, 4, 3, 8), torch.zeros(1, 4, 3, 8))
+    >>> k, v = cache.append(torch.zeros(1, 4, 1, 8), torch.zeros(1, 4, 1, 8))                  # one more
+    >>> k.shape
+    torch.Size([1, 4, 4, 8])
     """
 
     def __init__(self, room: int = 64):
         self.length, self.room = 0, max(1, room)
-        self.kv: Tensor | None = None                                # (2, B, H, room, K), `length` of the room filled
+        self.kv: list[Tensor] | None = None                          # keys and values, (B, H, room, K), `length` of the room filled
         self.rows: Tensor | None = None                              # rows of kv that are selected and not copied yet
         self.shared = False                                          # kv belongs to another cache: copy before writing
 
-    def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
-        """Write T new positions, and return all S positions so far as a view."""
-        start, T = self.length, kv.shape[3]
+    def append(self, k: Float[Tensor, "B H T K"],
+               v: Float[Tensor, "B H T K"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+        """Write T new positions, and return keys and values of all S positions so far as views."""
+        start, T = self.length, k.shape[2]
         self.length += T
         if self.kv is None or self.shared or self.length > self.room:
             if self.shared:  # beams copy at every step: no room ahead
                 self.room = self.length
             else:
                 self.room = max(self.room, 2 * self.length if start else T)
-            self._move_to(kv.new_empty(*kv.shape[:3], self.room, kv.shape[4]), start)
-        self.kv.narrow(3, start, T).copy_(kv)
-        return self.kv.narrow(3, 0, self.length)
+            self._move(k, start)
+        for part, new in zip(self.kv, (k, v)):
+            part.narrow(2, start, T).copy_(new)
+        return self.kv[0].narrow(2, 0, self.length), self.kv[1].narrow(2, 0, self.length)
 
-    def _move_to(self, room: Tensor, length: int) -> None:
-        """Copy the first `length` positions of the selected rows to the new buffer `room`; the old buffer is freed
-        unless another cache shares it."""
-        if length:
-            filled, new = self.kv.narrow(3, 0, length), room.narrow(3, 0, length)
-            new.copy_(filled) if self.rows is None else torch.index_select(filled, 1, self.rows, out=new)
-        self.kv, self.rows, self.shared = room, None, False
+    def _move(self, like: Tensor, length: int) -> None:
+        """Copy the first `length` positions of the selected rows to new buffers with `room`, keys before values. An old
+        buffer is freed after its copy, unless another cache shares it."""
+        old = list(self.kv or (None, None))
+        self.kv = []
+        for i in range(2):
+            new = like.new_empty(*like.shape[:2], self.room, like.shape[3])
+            if length:
+                filled, kept = old[i].narrow(2, 0, length), new.narrow(2, 0, length)
+                kept.copy_(filled) if self.rows is None else torch.index_select(filled, 0, self.rows, out=kept)
+                old[i] = filled = None
+            self.kv.append(new)
+        self.rows, self.shared = None, False
 
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
         """Return the cache of the batch rows `rows` (default: all), with its first `length` positions (default: all).

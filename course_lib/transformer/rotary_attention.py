@@ -40,7 +40,7 @@ class RotaryAttention(MultiHeadAttention):
             raise ValueError("memory is given; expected None, because rotary positions are for self-attention")
         qkv = torch.stack(super()._project(x, None, None))           # (3, B, H, T, K)
         qkv = self.rotate(qkv, 0 if cache is None else cache.length)
-        return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
+        return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1], qkv[2]))
 
     def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
         """Rotate queries and keys at the positions past, ..., past + T - 1; values are unchanged."""
@@ -55,12 +55,10 @@ class RollingCache(KVCache):
     is full, the positions still in the window move to a new one.
 
     >>> cache = RollingCache(window=4)
-    >>> cache.append(torch.zeros(2, 1, 1, 3, 8)).shape   # three positions, 1 head of width 8
-    torch.Size([2, 1, 1, 3, 8])
-    >>> for _ in range(5):
-    ...     seen = cache.append(torch.zeros(2, 1, 1, 1, 8))
-    >>> seen.shape, cache.length
-    (torch.Size([2, 1, 1, 4, 8]), 8)
+    >>> for _ in range(8):
+    ...     k, v = cache.append(torch.zeros(1, 2, 1, 6), torch.zeros(1, 2, 1, 6))   # 1 position, 2 heads of width 6
+    >>> k.shape, cache.length
+    (torch.Size([1, 2, 4, 6]), 8)
     """
 
     def __init__(self, window: int, room: int = 64):
@@ -81,25 +79,28 @@ class RollingCache(KVCache):
         """Whether the next position needs a new buffer."""
         return self.kv is not None and self.length - self.first == self.room
 
-    def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
-        """Write T new positions, and return the last `window` positions, or all if there are fewer, as a view.
+    def append(self, k: Float[Tensor, "B H T K"],
+               v: Float[Tensor, "B H T K"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+        """Write T new positions, and return the last `window` positions, or all if there are fewer, as views.
 
         Raises ValueError if T > 1 positions go beyond the window, because their queries would attend to different keys.
         """
-        T = kv.shape[3]
+        T = k.shape[2]
         if T > 1 and self.length + T > self.window:
-            raise ValueError(f"kv has {T} positions after {self.length}; expected 1, because beyond the window of "
+            raise ValueError(f"k has {T} positions after {self.length}; expected 1, because beyond the window of "
                              f"{self.window} positions are appended one at a time")
         if self.kv is None:
             self.room = max(self.room, T)
-            self.kv = kv.new_empty(*kv.shape[:3], self.room, kv.shape[4])
+            self.kv = [new.new_empty(*new.shape[:2], self.room, new.shape[3]) for new in (k, v)]
         elif self.length - self.first + T > self.room:
             moved = self.select(more=T)
             self.kv, self.first, self.room = moved.kv, moved.first, moved.room
-        self.kv.narrow(3, self.length - self.first, T).copy_(kv)
+        for part, new in zip(self.kv, (k, v)):
+            part.narrow(2, self.length - self.first, T).copy_(new)
         self.length += T
         seen = min(self.length, self.window)
-        return self.kv.narrow(3, self.length - self.first - seen, seen)
+        k, v = (part.narrow(2, self.length - self.first - seen, seen) for part in self.kv)
+        return k, v
 
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
         """Copy the cache of the batch rows `rows` (default: all) after its first `length` positions (default: all).
@@ -114,9 +115,12 @@ class RollingCache(KVCache):
         if copy.first < self.first:
             raise ValueError(f"length is {length}, which needs positions from {copy.first} on; expected a later state, because "
                              f"positions before {self.first} were dropped")
-        old = self.kv.narrow(3, copy.first - self.first, kept)       # (2, B, H, kept, K)
         copy.room = 2 * (kept + more)
-        copy.kv = old.new_empty(2, old.shape[1] if rows is None else len(rows), old.shape[2], copy.room, old.shape[4])
-        room = copy.kv.narrow(3, 0, kept)
-        room.copy_(old) if rows is None else torch.index_select(old, 1, rows, out=room)
+        copy.kv = []
+        for part in self.kv:                                         # (B, H, room, K)
+            old = part.narrow(2, copy.first - self.first, kept)
+            new = old.new_empty(len(old) if rows is None else len(rows), old.shape[1], copy.room, old.shape[3])
+            room = new.narrow(2, 0, kept)
+            room.copy_(old) if rows is None else torch.index_select(old, 0, rows, out=room)
+            copy.kv.append(new)
         return copy

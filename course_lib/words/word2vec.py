@@ -23,7 +23,7 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
     """
     true = (u * v).sum(dim=1)                                        # (B,)
-    drawn = (negatives * v[:, None]).sum(dim=2)                      # (B, K)
+    drawn = torch.einsum("bkd,bd->bk", negatives, v)                 # (B, K)
     return -(F.logsigmoid(true) + F.logsigmoid(-drawn).sum(dim=1)).mean()
 
 

@@ -1,18 +1,13 @@
-"""The optimizers against torch.optim, step by step."""
+"""The optimizers on numbers and tensors, and what they refuse. Their steps beside torch's: checks.py."""
 from __future__ import annotations
 
 import pytest
 import torch
 
-from course_lib.basics import SGD, Adam, AdamW, Momentum, Optimizer, Value, optimizers
+from course_lib.basics import SGD, Adam, AdamW, Momentum, Value
 from tests.basics import checks as check
 
 ONE = [torch.zeros(1)]
-
-
-@pytest.mark.parametrize("name", check.RULES)
-def test_steps_equal_torch(name):
-    check.steps_are_torchs(name)(optimizers)
 
 
 @pytest.mark.parametrize("rule", [SGD, Momentum, Adam, AdamW])
@@ -47,10 +42,3 @@ def test_skips_parameters_without_gradient():
 def test_bad_input(wrong, sentence):
     with pytest.raises(ValueError, match=sentence):
         wrong()
-
-
-def test_abstract_rule():
-    parameter = torch.nn.Parameter(torch.ones(1))
-    parameter.sum().backward()
-    with pytest.raises(NotImplementedError, match=r"Optimizer does not define new\(p, g, state\)"):
-        Optimizer([parameter], lr=0.1).step()

@@ -1,20 +1,11 @@
-"""Linear and logistic regression against numpy, torch and scikit-learn."""
+"""Columns and classes that have no solution, and bad input. Solutions beside scikit-learn's: checks.py."""
 from __future__ import annotations
 
 import pytest
 import torch
 
-from course_lib.basics import LogisticRegression, gradient_descent, normal_equation, regression
-from tests.basics import checks as check
+from course_lib.basics import LogisticRegression, gradient_descent, normal_equation
 from tests.support.random import normal
-
-
-@pytest.mark.parametrize("right", [check.its_gradient_is_autograds, check.its_solution_is_least_squares,
-                                   check.descent_reaches_the_solution_at_the_rate_of_theory,
-                                   check.logistic_is_scikit_learns, check.logistic_gradient_is_autograds],
-                         ids=lambda f: f.__name__)
-def test_regression(right):
-    right(regression)
 
 
 def test_rank_deficient_columns():

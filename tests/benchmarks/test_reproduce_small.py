@@ -10,12 +10,11 @@ import torch
 
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import recipes, record
-from benchmarks.reproduce.fvsbn import markov_chain
+from benchmarks.reproduce.density import markov_chain
 from benchmarks.reproduce.run import Row, Run, over
 from benchmarks.reproduce.table import RUNS
 from course_lib import data, hub
 from course_lib.density import FVSBN, Mixture, Tabular
-from course_lib.density.tabular import all_states
 from course_lib.training import checkpoint as clock
 from course_lib.training import evaluate
 
@@ -102,35 +101,6 @@ def test_a_killed_run_goes_on_where_it_was(small, tmp_path, monkeypatch):
     trained = resumed["rows"][0]
     assert trained["seconds"] > 1 and trained["seconds"] == pytest.approx(sum(spent), abs=0.06)
     assert trained["cpu_seconds"] is None                             # it was spent by a process that is gone
-
-
-@pytest.mark.thorough
-def test_the_best_tree_is_the_best_of_all_trees():
-    """Against every parent vector of four variables: none with one parent each has a larger likelihood."""
-    generator = torch.Generator().manual_seed(3)
-    joint = torch.rand(2, 2, 2, 2, generator=generator, dtype=torch.float64) ** 4
-    counts = (joint.flatten() / joint.sum() * 3000).round().long()
-    x = all_states(4).repeat_interleave(counts, dim=0)
-    order, parents = recipes.best_tree(x.double())
-    best = evaluate(Tabular(4, parents, order).double().fit_counts(x), x)[0]
-    assert sorted(map(len, parents)) == [0, 1, 1, 1]
-    for code in range(4 ** 4):
-        listed = [code // 4 ** i % 4 for i in range(4)]
-        for root in range(4):
-            other = [[] if i == root else [listed[i]] for i in range(4)]
-            if (walk := reached(other, root)) is not None:
-                assert best <= evaluate(Tabular(4, other, walk).double().fit_counts(x), x)[0] + 1e-9
-
-
-def reached(parents, root):
-    """An order in which every parent comes first, None if the graph is no tree with this root."""
-    order = [root]
-    while len(order) < len(parents):
-        new = [i for i in range(len(parents)) if i not in order and parents[i] and parents[i][0] in order]
-        if not new:
-            return None
-        order += new
-    return order
 
 
 def test_commands_list_the_runs_refuse_an_unknown_one_and_report_a_failed_download(capsys, tmp_path, monkeypatch):

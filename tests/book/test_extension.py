@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from docutils import nodes
 
-from book._ext import course_book
+from book._ext import course_book, course_docstrings
 from book._tools import setup_cell
 from book._tools.nb import KERNELSPEC
 from tests.conftest import ROOT
@@ -55,25 +55,25 @@ def test_address_precedence(monkeypatch, tmp_path):
 ])
 def test_docstring_to_rst(plain, rst):
     lines = [plain]
-    course_book.docstring_to_rst(None, "function", "f", None, None, lines)
+    course_docstrings.docstring_to_rst(None, "function", "f", None, None, lines)
     assert lines == [rst]
 
 
 def test_docstring_displayed_math():
     lines = ["Two lines:", "", "  $$a = b,", "    c = `d`$$", "", "and $x$."]
-    course_book.docstring_to_rst(None, "class", "C", None, None, lines)
+    course_docstrings.docstring_to_rst(None, "class", "C", None, None, lines)
     assert [line for line in lines if line.strip()] == ["Two lines:", ".. math:: a = b, c = `d`", "and :math:`x`."]
 
 
 def test_docstring_indented_blocks():
-    assert course_book.separated(["Returns:", "    the sum", "of all"]) == ["Returns:", "", "    the sum", "", "of all"]
-    assert course_book.separated(["- one", "  more", "- two"]) == ["- one", "  more", "", "- two"]
-    assert course_book.separated(["a", "b", "", "c"]) == ["a", "b", "", "c"]
+    assert course_docstrings.separated(["Returns:", "    the sum", "of all"]) == ["Returns:", "", "    the sum", "", "of all"]
+    assert course_docstrings.separated(["- one", "  more", "- two"]) == ["- one", "  more", "", "- two"]
+    assert course_docstrings.separated(["a", "b", "", "c"]) == ["a", "b", "", "c"]
 
 
 def as_rst(docstring: str) -> str:
     lines = docstring.split("\n")
-    course_book.docstring_to_rst(None, "function", "f", None, None, lines)
+    course_docstrings.docstring_to_rst(None, "function", "f", None, None, lines)
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Two processes that want the same file, a killed one, and what a reader sees while he waits."""
+"""Two processes that want the same file, and a killed one."""
 from __future__ import annotations
 
 import os
@@ -47,9 +47,3 @@ def test_fetch_killed(server, cache, row):
     assert not (cache / "toy" / "a.bin").exists()
     server.serve("a.bin", BODY)
     assert fetch("toy", file).read_bytes() == BODY
-
-
-def test_fetch_progress_bar(server, cache, row):
-    process = start(row("toy/a.bin", BODY, server.serve("a.bin", BODY)), TQDM_DISABLE="")
-    err = process.communicate(timeout=120)[1]
-    assert "toy: a.bin" in err and "0.00B" in err

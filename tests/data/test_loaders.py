@@ -12,7 +12,6 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits
 
 from course_lib.data import load_data
-from course_lib.data.download import local
 from course_lib.data.readers import read_binary_text, read_idx
 from course_lib.data.registry import REGISTRY
 
@@ -51,12 +50,6 @@ def test_digits(split, grey):
     assert splits.info["image_shape"] == (8, 8) and (splits.info["split"], splits.info["grey"]) == (split, grey)
 
 
-def test_digits_defaults():
-    given, asked = load_data("digits"), load_data("digits", split="shuffled", grey=False)
-    assert given.info == asked.info and all(torch.equal(getattr(given, part), getattr(asked, part)) for part in PARTS)
-    assert not torch.equal(given.train, load_data("digits", split="writers").train)
-
-
 @pytest.mark.data
 def test_mnist(course_data):
     splits = load_data("mnist")
@@ -65,13 +58,6 @@ def test_mnist(course_data):
     assert splits.labels["test"][:5].tolist() == [7, 2, 1, 0, 4]
     whole = read_idx(course_data / "mnist" / "train-images-idx3-ubyte.gz")
     np.testing.assert_array_equal(splits.valid.view(-1, 28, 28).numpy(), whole[50000:])
-
-
-@pytest.mark.data
-def test_binarized_mnist(course_data):
-    splits = load_data("binarized_mnist")
-    check_images(splits, (50000, 10000, 10000), 784, 1, labels=False)
-    assert splits.info["comparable_with_papers"] is True
 
 
 @pytest.mark.data
@@ -88,15 +74,6 @@ def test_binary_text_hashes(course_data, tmp_path, name, separator):
         if part == "test":
             (tmp_path / file.name).write_bytes(text.tobytes())
             np.testing.assert_array_equal(read_binary_text(tmp_path / file.name, x.shape[1], separator), x)
-
-
-@pytest.mark.data
-def test_fashion_mnist_test_files(course_data):
-    entry = REGISTRY["fashion_mnist"]
-    images = read_idx(local("fashion_mnist", entry.file("t10k-images-idx3-ubyte.gz")))
-    labels = read_idx(local("fashion_mnist", entry.file("t10k-labels-idx1-ubyte.gz")))
-    assert images.shape == (10000, 28, 28) and images.min() == 0 and images.max() == 255
-    assert np.bincount(labels).tolist() == [1000] * 10
 
 
 @pytest.mark.data
@@ -131,17 +108,6 @@ def test_cifar10_small(course_data):
     np.testing.assert_array_equal(splits.valid[-1].view(3, 1024).T.numpy(), line)
     first, same = (REGISTRY["cifar10_small"].file(name) for name in ("cifar10_batch_3.png", file))
     assert (first.hash, first.size) == (same.hash, same.size)         # the public file has another name
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name, sizes, columns", [
-    ("nltcs", (16181, 2157, 3236), 16), ("plants", (17412, 2321, 3482), 69)])
-def test_density_sets(course_data, name, sizes, columns):
-    splits = load_data(name)
-    for part, size in zip(PARTS, sizes, strict=True):
-        x = getattr(splits, part)
-        assert x.shape == (size, columns) and x.dtype == torch.uint8 and x.unique().tolist() == [0, 1]
-    assert splits.labels is None
 
 
 @pytest.mark.data

@@ -16,11 +16,6 @@ def test_draw_news_fields():
         assert text.endswith(f" the {news.fields['what']} .")
 
 
-def test_topics_disjoint():
-    words = [word for parts in toy_news.TOPICS.values() for part in parts for word in part]
-    assert len(words) == len(set(words))
-
-
 def test_instructions():
     assert [len(toy_news.instructions(size)) for size in (1, 2, 3, 4)] == [4, 12, 24, 24]
     news = toy_news.draw_news(1, rng(1))[0]

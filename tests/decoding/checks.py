@@ -1,4 +1,4 @@
-"""What a right search or sampler does. The tests ask it of the library, the mutants are caught by it."""
+"""What a right search or sampler does. The mutants are caught by it."""
 from __future__ import annotations
 
 import math

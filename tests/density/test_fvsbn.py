@@ -62,23 +62,6 @@ def test_log_prob_equals_sklearn():
     assert model.weight.grad.abs().max() < 1e-4 and model.bias.grad.abs().max() < 1e-4
 
 
-def test_parameters_and_start():
-    model = FVSBN(7)
-    assert int(model.earlier.sum()) + 7 == 7 * 8 // 2
-    torch.testing.assert_close(model.log_prob(bits(5, 7)), torch.full((5,), -7 * 0.6931472))
-    assert isinstance(model.weight, torch.nn.Parameter) and "earlier" in dict(model.named_buffers())
-
-
-def test_masked_weights():
-    """The mask is part of the product: scoring and training do not write zeros into the weights."""
-    model = drawn(FVSBN(4))
-    before = model.weight.detach().clone()
-    model.log_prob(bits(8, 4)).sum().backward()
-    model.sample(3, generator=rng())
-    assert torch.equal(model.weight.detach(), before) and (before.triu() != 0).any()
-    assert (model.weight.grad.triu() == 0).all()
-
-
 # --- the sampler that solves blocks ----------------------------------------------------------------------------------
 
 
@@ -104,33 +87,6 @@ def test_block_sampler_equals_loop(n, ordered, monkeypatch):
         given, known = bits(64, n, 2), torch.rand(64, n, generator=rng(3)) < 0.4
         x = model.sample(64, given, known, generator=rng(1))
         assert torch.equal(x, plain(model, 64, 1, given, known)) and (x == given)[known].all()
-
-
-@pytest.mark.parametrize("n", [111, 112, 113, 224, 300])
-def test_block_sampler_real_size(n):
-    assert module.BLOCK == 112
-    model = drawn(FVSBN(n, torch.randperm(n, generator=rng())), seed=n)
-    given, known = bits(16, n, 2), torch.rand(16, n, generator=rng(3)) < 0.3
-    assert torch.equal(model.sample(16, generator=rng(1)), plain(model, 16, 1))
-    assert torch.equal(model.sample(16, given, known, generator=rng(1)), plain(model, 16, 1, given, known))
-
-
-def test_block_sampler_chain(monkeypatch):
-    """x_i copies x_{i-1}: each round settles one variable, the slowest case."""
-    monkeypatch.setattr(module, "BLOCK", 10)
-    model = FVSBN(25).double()
-    with torch.no_grad():
-        model.weight.copy_(60 * torch.diag(torch.ones(24), -1))
-        model.bias.fill_(-30)
-        model.bias[0] = 0
-    x = model.sample(200, generator=rng())
-    assert torch.equal(x, x[:, :1].expand(-1, 25)) and 60 < x[:, 0].sum() < 140
-
-
-def test_block_sampler_float32():
-    model = drawn(FVSBN(40)).float()
-    differs = (model.sample(200, generator=rng()) != plain(model, 200, 0)).any(dim=1)
-    assert differs.sum() <= 1                                        # a uniform within rounding of its threshold
 
 
 def test_sample_refuses_nan():

@@ -1,4 +1,4 @@
-"""MADE: the slide's masks worked by hand, the equation in loops, its sampler against full passes, shared weights."""
+"""MADE: the slide's masks, the equation in loops, its sampler against full passes, shared weights."""
 from __future__ import annotations
 
 import copy
@@ -12,13 +12,9 @@ from scipy.special import expit
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.contract import check_all, check_causal
-from course_lib.density import FVSBN, MADE, Mixture
-from course_lib.density._made_sampling import SortedWeights
+from course_lib.density import MADE
 from course_lib.density.made import draw_degrees, made_masks
-from course_lib.density.tabular import all_states
 from tests.contract.models import CYCLE
-from tests.density import checks as check
 from tests.support.random import drawn, rng, rows
 
 FAMILIES = {"binary": Bernoulli(), "softmax": Categorical(4), "levels": DiscretizedLogisticMixture(2, 6),
@@ -46,29 +42,6 @@ def test_made_masks_inequalities():
         assert not paths[position[:, None] <= position[None, :]].any()
 
 
-@pytest.mark.parametrize("n, hidden", [(2, (5,)), (6, (400,)), (6, (400, 400)), (784, (50, 50)), (1, (3,))])
-def test_draw_degrees_range(n, hidden):
-    seen = torch.cat(draw_degrees(n, hidden, rng()))
-    assert seen.min() >= 1 and seen.max() <= max(n - 1, 1)
-    if n == 6:
-        counts = torch.bincount(draw_degrees(6, (20000,), rng())[0])
-        assert set(seen.tolist()) == {1, 2, 3, 4, 5} and (abs(counts[1:] - 4000) < 300).all()
-
-
-def test_masks_connect_every_unit():
-    for seed in range(30):
-        model = MADE(12, (3, 3, 3), seed=seed)
-        assert all((layer.mask != 0).any(dim=1).all() for layer in model.layers[:-1])
-    check.every_unit_matters(MADE(5, (200, 200)))
-
-
-def test_masks_several_parameters():
-    """Several numbers a variable: side by side at the input and at the output."""
-    one, many = MADE(4, (9,), order=[2, 0, 3, 1]), MADE(4, (9,), Categorical(3), [2, 0, 3, 1])
-    assert torch.equal(many.layers[0].mask, one.layers[0].mask.repeat_interleave(3, dim=1))
-    assert torch.equal(many.layers[-1].mask, one.layers[-1].mask.repeat_interleave(3, dim=0))
-
-
 @pytest.mark.parametrize("hidden", SHAPES)
 @pytest.mark.parametrize("order", [None, NINE])
 def test_parents_equal_paths(hidden, order):
@@ -79,17 +52,6 @@ def test_parents_equal_paths(hidden, order):
             reach = ((layer.mask.float() @ reach) > 0).float()
         for i in range(9):
             assert sorted(model.parents(i)) == reach[i].nonzero().flatten().tolist()
-
-
-def test_masks_in_state_dict():
-    model = MADE(5, (8,), order=CYCLE, seed=3)
-    names = {name for name, _ in model.named_buffers()}
-    assert names == {"order", "degrees_1", "layers.0.mask", "layers.1.mask"} <= set(model.state_dict())
-    other = MADE(5, (8,))
-    other.load_state_dict(model.state_dict())
-    x = all_states(5)
-    assert torch.equal(other.log_prob(x), model.log_prob(x)) and other.parents(0) == model.parents(0)
-    assert torch.equal(other.sample(20, generator=rng()), model.sample(20, generator=rng()))
 
 
 # --- the equation ----------------------------------------------------------------------------------------------------
@@ -140,22 +102,6 @@ def test_gradient_equals_differences():
             assert grad[j].item() == pytest.approx((totals[0] - totals[1]) / 2e-6, abs=1e-6)
 
 
-def test_without_hidden_layers_equals_fvsbn():
-    made, fvsbn, x = drawn(MADE(5, (), order=CYCLE)), FVSBN(5, CYCLE).double(), all_states(5)
-    with torch.no_grad():
-        fvsbn.weight.copy_(made.layers[0].weight)
-        fvsbn.bias.copy_(made.layers[0].bias)
-    torch.testing.assert_close(made.log_prob(x), fvsbn.log_prob(x))
-    assert torch.equal(made.sample(200, generator=rng()), fvsbn.sample(200, generator=rng()))
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_families_causal(name):
-    """Column i reads what came before it and nothing else, whatever the numbers a variable takes."""
-    line = str(check_causal(MADE(4, (40, 30), FAMILIES[name], [2, 0, 3, 1])))
-    assert line == "causal"
-
-
 # --- sampling: each unit once, when its degree is reached ------------------------------------------------------------
 
 
@@ -190,37 +136,6 @@ def test_sample_equals_full_passes(name, hidden, order):
             torch.testing.assert_close(other.sample(60, g, k, generator=rng(3)), full, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("hidden", SHAPES)
-def test_sample_computes_units_once(hidden, monkeypatch):
-    """The multiplications of a whole sample are those that the masks leave of one forward pass, at any depth."""
-    model = drawn(MADE(9, hidden, order=NINE, seed=1))
-    multiplied, rows = [], []
-    real = torch.addmm
-
-    def counting(bias, weight, below, **out):
-        multiplied.append(weight.numel())
-        rows.append(len(weight))
-        return real(bias, weight, below, **out)
-
-    monkeypatch.setattr("course_lib.density.made.torch.addmm", counting)
-    allowed = sum(int(layer.mask.sum()) for layer in model.layers)
-    as_loop(model).sample(4, generator=rng())
-    assert sum(multiplied) == allowed and sum(rows) == sum(hidden) + 9
-    steps = len(rows)
-    multiplied.clear(), rows.clear()
-    model.sample(4, generator=rng())                                 # as many units, in no more steps
-    assert sum(rows) == sum(hidden) + 9 and len(rows) <= steps
-    assert sum(multiplied) == allowed if len(hidden) < 2 else \
-        sum(multiplied) <= sum(layer.mask.numel() for layer in model.layers)
-
-
-def test_sample_steps_by_degree():
-    model = MADE(9, (3,), seed=0)
-    with torch.no_grad():
-        model.set_degrees([torch.tensor([7, 3, 3])])
-    assert SortedWeights(model).steps() == [0, 3, 7, 9]                   # a step up at the degrees 3 and 7, and the end
-
-
 def test_sample_refuses_nan():
     model = MADE(3, (9,))
     with torch.no_grad():
@@ -252,27 +167,6 @@ def test_remasked_shares_weights():
         made.remasked(5, order=[0, 1])
 
 
-def test_remasked_dtype_mode_family():
-    other = MADE(3, (9,), Categorical(4)).double().eval().remasked(1)
-    assert not other.training and other.layers[0].weight.dtype == torch.float64
-    assert other.conditional.num_values == 4 and str(check_all(other)).startswith("causal")
-
-
-def masks_of(made, number):
-    return Mixture([made.remasked(seed) for seed in range(number)])
-
-
-def test_mixture_of_masks_shares_weights():
-    made = MADE(5, (24,))
-    mixture = masks_of(made, 4)
-    assert sum(p.numel() for p in mixture.parameters()) == sum(p.numel() for p in made.parameters())
-    assert len({tuple(m.order.tolist()) for m in mixture.models}) > 1
-    assert "4 components satisfy the contract, normalized (sum of p over 32 states = 1.000000)" in str(check_all(mixture))
-    kept = copy.deepcopy(mixture)                                    # a copy shares among itself
-    assert len(list(kept.parameters())) == 4 and kept.models[0].layers[0].weight is kept.models[3].layers[0].weight
-    assert len(list(mixture.double().parameters())) == 4
-
-
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
@@ -288,29 +182,9 @@ def test_initialize_from_columns(name):
     torch.testing.assert_close(model.layers[-1].bias.detach(), want.to(torch.float64), rtol=1e-6, atol=1e-6)
 
 
-def test_hidden_number():
-    assert MADE(4, 7).config["hidden"] == [7] and len(MADE(4, 7).layers) == 2
-
-
-def test_seed_of_masks():
-    """The degrees hang on the seed alone; the weights on torch's generator."""
-    torch.manual_seed(1)
-    first = MADE(6, (20,), seed=4)
-    torch.manual_seed(2)
-    second = MADE(6, (20,), seed=4)
-    assert torch.equal(first.degrees[1], second.degrees[1])
-    assert not torch.equal(first.layers[0].weight, second.layers[0].weight)
-    assert not torch.equal(first.degrees[1], MADE(6, (20,), seed=5).degrees[1])
-
-
 @pytest.mark.parametrize("call, message", [
     (lambda: MADE(3, 0), r"hidden is \(0,\); expected at least 1 in each layer"),
-    (lambda: MADE(3, (4, 0)), r"hidden is \(4, 0\); expected at least 1 in each layer"),
     (lambda: MADE(0), "n is 0; expected at least 1"),
-    (lambda: MADE(3, (4,), order=[1, 2, 3]), r"order is \[1, 2, 3\]; expected a permutation of 0 to 2"),
-    (lambda: MADE(3, (4,)).log_prob(torch.full((2, 3), 2)), "x contains 2 at"),
-    (lambda: MADE(3, (4,)).log_prob(torch.zeros(2, 3), torch.zeros(2, 1)), "context is given; expected None, because MADE is unconditional"),
-    (lambda: MADE(3, (4,)).start(2, torch.zeros(2, 1)), "context is given; expected None, because MADE is unconditional"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):

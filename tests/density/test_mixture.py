@@ -1,4 +1,4 @@
-"""A mixture: logsumexp of joint log-probabilities, and why averaged logits are no likelihood."""
+"""A mixture: logsumexp of joint log-probabilities, and the weight of each component in the gradient."""
 from __future__ import annotations
 
 import math
@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from course_lib.density import FVSBN, Mixture
 from course_lib.density.tabular import all_states
-from tests.support.random import drawn, rng
+from tests.support.random import drawn
 
 
 def three(seed=0):
@@ -35,23 +35,3 @@ def test_gradient_posterior_weights():
         other.load_state_dict(m.state_dict())
         other.log_prob(x).backward()
         torch.testing.assert_close(m.bias.grad, weight * other.bias.grad)
-
-
-def test_sample_all_components():
-    mixture = Mixture([FVSBN(3), FVSBN(3), FVSBN(3)]).double()
-    with torch.no_grad():
-        for k, m in enumerate(mixture.models):                       # each component has one answer
-            m.bias.copy_(60 * (torch.eye(3)[k] - 0.5))
-    x = mixture.sample(3000, generator=rng())
-    assert (x.sum(1) == 1).all()
-    assert ((x.sum(0) - 1000).abs() < 150).all()
-    order = x.argmax(1)
-    assert ((order[1:] == order[:-1]).double().mean() - 1 / 3).abs() < 0.05   # and not in stretches
-
-
-def test_loss_one_component():
-    mixture, x = three(), all_states(4)
-    each = [-m.log_prob(x).mean().item() for m in mixture.models]
-    seen = {round(mixture.loss(x, generator=rng(s)).item(), 9) for s in range(40)}
-    assert seen == {round(v, 9) for v in each}
-    assert mixture.loss(x, generator=rng(1)).requires_grad

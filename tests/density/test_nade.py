@@ -1,19 +1,16 @@
 """NADE against its equation in loops, its three forms against each other, its densities against scipy."""
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 from scipy.special import expit, log_softmax
 
-from course_lib.autoregressive import AutoregressiveModel, uniforms
+from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.contract import check_all
 from course_lib.density import NADE
 from course_lib.density import _running_sum as module
-from course_lib.training import fit
 from tests.contract.models import CYCLE
 from tests.support.loops import gaussians_by_scipy
 from tests.support.random import drawn, rng, rows
@@ -112,81 +109,8 @@ def test_three_forms_value_and_gradient(name, order, block, way, monkeypatch):
             torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
 
 
-def test_gradient_zero_pre_activations(way, monkeypatch):
-    """All-zero weights: every pre-activation is exactly zero."""
-    monkeypatch.setattr(module, "BLOCK", 2)
-    model, x = NADE(7, 3).double(), rows(Bernoulli(), 12, 7)
-    with torch.no_grad():
-        model.W.zero_()
-    want = value_and_gradients(model, model.from_scratch, x)
-    for a, b in zip(value_and_gradients(model, model.conditionals, x), want):
-        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)
-
-
-def test_gradient_of_inputs(way, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 2)
-    model = drawn(NADE(5, 4, MixtureOfGaussians(2), CYCLE))
-    x = rows(MixtureOfGaussians(2), 6, 5).requires_grad_()
-    ours, theirs = (torch.autograd.grad(form(x).log_prob(x).sum(), x)[0] for form in
-                    (model.conditionals, model.from_scratch))
-    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
-
-
-def test_log_prob_without_gradients(way, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 2)
-    model, x = drawn(NADE(9, 4, order=NINE)), rows(Bernoulli(), 8, 9)
-    want = model.log_prob(x).detach()
-    with torch.no_grad():
-        assert torch.equal(model.log_prob(x), want)
-
-
-def kept_for_backward(model, call):
-    """Numbers that autograd holds on to between forward and backward, by storage, the parameters not counted."""
-    kept, own = {}, {p.data_ptr() for p in model.parameters()}
-
-    def pack(t):
-        if t.untyped_storage().data_ptr() not in own:
-            kept[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes() // t.element_size()
-        return t
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        result = call()
-    return sum(kept.values()), result
-
-
-def test_memory_for_backward(way):
-    """Of the (B, n, H) hidden units the loop keeps all, `conditionals` one in 16."""
-    B, n, H = 64, 160, 40
-    model, x = NADE(n, H), rows(Bernoulli(), B, n)
-    loop, _ = kept_for_backward(model, lambda: model.one_by_one(x).log_prob(x.float()).sum())
-    blocks, _ = kept_for_backward(model, lambda: model.log_prob(x).sum())
-    assert loop > B * n * H and blocks < B * n * H / 6
-
-
-def test_gradient_large_pre_activations(monkeypatch):
-    """Sums of very different size: the backward pass sees the hidden units of the forward pass, not rounded others."""
-    monkeypatch.setattr(module, "BLOCK", 3)
-    model, x = drawn(NADE(10, 4)), torch.ones(2, 10).double()
-    with torch.no_grad():                                            # + 1e17 and - 1e17: what was there before is lost
-        model.W.copy_(torch.tensor([1.0, 1e17, -1e17, 0.5, 1e17, -1e17, 0.25, 0.1, 1e17, -1e17])[:, None, None]
-                      .expand(10, 1, 4))
-    want = value_and_gradients(model, model.one_by_one, x)
-    for a, b in zip(value_and_gradients(model, model.conditionals, x), want):
-        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)
-
-
 def test_contract_several_blocks(way):
     assert str(check_all(NADE(18, 3))).startswith("causal, ")
-
-
-# --- RNADE -----------------------------------------------------------------------------------------------------------
-
-
-def test_equal_weights():
-    model = drawn(NADE(3, 4, MixtureOfGaussians(5, equal_weights=True)))
-    weights = model.conditionals(rows(MixtureOfGaussians(1), 7, 3)).mixture_distribution.probs
-    torch.testing.assert_close(weights, torch.full((7, 3, 5), 0.2, dtype=torch.float64))
-    assert model.V.shape == (3, 10, 4)                               # means and scales only
 
 
 # --- where to start --------------------------------------------------------------------------------------------------
@@ -202,19 +126,6 @@ def test_initialize_from_columns(name):
     assert model.initialize(x) is model and model.log_prob(x).mean() > before
     want = family.marginal(model.check_input(x)).flatten()
     torch.testing.assert_close(model.b.detach(), want.to(torch.float64), rtol=1e-6, atol=1e-6)
-
-
-def test_initialize_means():
-    x = torch.stack([torch.linspace(a, b, 500, dtype=torch.float64) for a, b in ((-3, 9), (100, 101))], dim=1)
-    family = MixtureOfGaussians(4)
-    raw = family.marginal(x)                                         # (n, 3, k)
-    torch.testing.assert_close(raw[:, 1], torch.tensor([[-1.5, 1.5, 4.5, 7.5], [100.125, 100.375, 100.625, 100.875]],
-                                                       dtype=torch.float64), rtol=1e-2, atol=2e-2)
-    assert (raw[:, 0] == 0).all() and raw[0, 2, 0] - raw[1, 2, 0] == pytest.approx(math.log(12), abs=1e-9)
-    assert torch.equal(MixtureOfGaussians(4, equal_weights=True).marginal(x), raw[:, 1:])
-    assert torch.isfinite(family.marginal(torch.zeros(5, 2, dtype=torch.float64))).all()   # a constant column
-    model = NADE(2, 3, family).double().initialize(x)
-    torch.testing.assert_close(model.b.view(2, 3, 4), raw, rtol=1e-6, atol=1e-6)
 
 
 def test_marginal_smoothed_frequency():
@@ -244,27 +155,6 @@ def test_sample_equals_full_passes(name):
         torch.testing.assert_close(model.sample(40, g, k, generator=rng(3)), slow.sample(40, g, k, generator=rng(3)))
 
 
-def test_sample_without_full_pass(monkeypatch):
-    """`conditionals` is never called in sampling: the pre-activation is carried along."""
-    model = drawn(NADE(6, 4))
-    monkeypatch.setattr(NADE, "conditionals", lambda *args: pytest.fail("a full pass"))
-    assert model.sample(3, generator=rng()).shape == (3, 6)
-    state = model.start(2)
-    for _ in range(3):
-        state = model.update(state, torch.ones(2).double())
-    assert state.a.shape == (2, 4)
-    torch.testing.assert_close(state.a[0], (model.c + model.W[:3, 0].sum(0)).detach())
-
-
-def test_sample_float32():
-    """float32 draws those of float64, but for a uniform within rounding of its threshold."""
-    model = drawn(NADE(20, 8))
-    u = uniforms(200, 20, 1, rng(1), "cpu")
-    with torch.no_grad():
-        exact, single = (m.draw_all(u, None, None, None) for m in (model, drawn(NADE(20, 8)).float()))
-    assert (exact != single).any(dim=1).sum() <= 1
-
-
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
@@ -281,14 +171,6 @@ def test_bad_input():
         NADE(3, 2).from_scratch(torch.full((2, 3), 2))
     with pytest.raises(ValueError, match="context is given; expected None, because NADE is unconditional"):
         NADE(3, 2).log_prob(torch.zeros(2, 3), torch.zeros(2, 1))
-
-
-def test_fit_bfloat16(way):
-    x = rows(Bernoulli(), 64, 40)
-    torch.manual_seed(0)
-    model = NADE(40, 8)
-    history = fit(model, x, epochs=2, batch_size=16, lr=0.01, bf16=True, progress=False)
-    assert all(math.isfinite(v) for v in history.train)
 
 
 @pytest.mark.gpu

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -62,30 +61,6 @@ def test_from_joint_impossible_states(order):
     assert (p[tuple(x.T)] > 0).all()
 
 
-def test_cpt_row_bits():
-    cpt = CPT(3)
-    parents = torch.tensor([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
-    assert cpt.row(parents).tolist() == [4, 2, 1, 7, 0]
-    cpt.set_probabilities(torch.linspace(0.1, 0.8, 8))
-    torch.testing.assert_close(torch.sigmoid(cpt(parents.float())), torch.linspace(0.1, 0.8, 8)[[4, 2, 1, 7, 0]])
-
-
-def test_parents_listed_order():
-    a = Tabular(3, parents=[[], [0], [1, 0]])
-    b = Tabular(3, parents=[[], [0], [0, 1]])
-    logits = torch.tensor([0.1, 0.2, 0.3, 0.4])
-    with torch.no_grad():
-        a.factors[2].logits.copy_(logits)
-        b.factors[2].logits.copy_(logits[[0, 2, 1, 3]])
-    torch.testing.assert_close(a.log_prob(all_states(3)), b.log_prob(all_states(3)))
-
-
-def test_all_states():
-    assert all_states(2).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
-    assert all_states(2, 3).tolist() == [[a, b] for a in range(3) for b in range(3)]
-    assert len(all_states(3).unique(dim=0)) == 8
-
-
 # --- what a dropped parent costs -------------------------------------------------------------------------------------
 
 
@@ -117,29 +92,12 @@ def test_fit_counts_maximum_likelihood(order):
     assert all(f.logits.grad.abs().max() < 1e-9 for f in model.factors)
 
 
-def test_fit_counts_smoothing():
-    x = torch.tensor([[1, 1]] * 3 + [[1, 0]])
-    for alpha in (0.5, 1.0, 2.0):
-        model = Tabular(2).double().fit_counts(x, alpha=alpha)
-        p0, p1 = (f.logits.detach().sigmoid().tolist() for f in model.factors)
-        assert p0[0] == pytest.approx((4 + alpha) / (4 + 2 * alpha))
-        assert p1 == pytest.approx([0.5, (3 + alpha) / (4 + 2 * alpha)])   # the row of x_0 = 0 was never visited
-    assert Tabular(2).double().fit_counts(x).factors[1].logits[0] == 0
-
-
 def test_fit_counts_weights():
     x, w = torch.tensor([[0, 1], [1, 1], [1, 0]]), torch.tensor([2.0, 1.0, 3.0])
     repeated = Tabular(2).double().fit_counts(x.repeat_interleave(w.long(), 0))
     for dtype in (torch.float32, torch.float64):
         weighted = Tabular(2).double().fit_counts(x, weights=w.to(dtype))
         torch.testing.assert_close(dict(weighted.named_parameters()), dict(repeated.named_parameters()))
-
-
-def test_fit_counts_certainties():
-    model = Tabular(2).fit_counts(torch.tensor([[1, 0]]))
-    assert model.factors[0].logits.dtype == torch.float32
-    assert model.log_prob(torch.tensor([[1, 0]])).item() == pytest.approx(0, abs=1e-40)
-    assert model.log_prob(torch.tensor([[0, 0]])).item() == pytest.approx(-100, abs=1)
 
 
 # --- other factors ---------------------------------------------------------------------------------------------------
@@ -158,19 +116,3 @@ def test_factors_equal_numpy():
     np.testing.assert_allclose(model.conditionals(all_states(4)).logits.detach().numpy(), a, rtol=1e-12)
     want = np.where(x, np.log(expit(a)), np.log(expit(-a))).sum(1)
     np.testing.assert_allclose(model.log_prob(all_states(4)).detach().numpy(), want, rtol=1e-12)
-
-
-def test_factors_start():
-    model = Factorized([Logistic(0), Logistic(1), Neural(2, 3, generator=rng())])
-    torch.testing.assert_close(model.log_prob(all_states(3)), torch.full((8,), -3 * math.log(2)))
-
-
-def test_neural_generator():
-    a, b = Neural(3, 4, rng(1)), Neural(3, 4, rng(1))
-    assert torch.equal(a.A, b.A) and torch.equal(a.b, b.b) and not torch.equal(a.A, Neural(3, 4, rng(2)).A)
-
-
-def test_parents_declared():
-    model = Tabular(4, parents=[[], [0], [1], [1, 0]])
-    assert [model.parents(i) for i in range(4)] == [[], [0], [1], [1, 0]]
-    assert [Tabular(3, order=[2, 0, 1]).parents(i) for i in range(3)] == [[2], [0, 2], []]

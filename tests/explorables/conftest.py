@@ -117,14 +117,3 @@ def modules(served, chromium):
     with watched(chromium, address) as page:
         page.goto(address + "empty.html")
         yield page
-
-
-@pytest.fixture
-def show(stage):
-    """show(widget, width=1000) -> page with this figure, by the book's host script."""
-    def show(widget, width=1000):
-        page = stage.load(widget)
-        page.set_viewport_size({"width": width, "height": 900})
-        return page
-
-    return show

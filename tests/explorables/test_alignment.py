@@ -1,4 +1,4 @@
-"""Two translators side by side: their steps against the library's parallel view, what the chapter says of them, bad input."""
+"""Two translators side by side: their steps against the library's parallel view, bad input."""
 from __future__ import annotations
 
 import pytest
@@ -7,7 +7,7 @@ import torch
 from course_lib.data import toy_translation as language
 from course_lib.data.toy_translation import draw_pairs, translate
 from course_lib.explorables import Alignment
-from course_lib.explorables.alignment import START, written
+from course_lib.explorables.alignment import START
 from tests.explorables.figure import Figure, choose, click, close, data, keys, pressed
 
 SENTENCES = (START, "I love music", "they do not paint the quiet street", "the old girl sees the car")
@@ -30,26 +30,6 @@ def test_result_parallel_view(drawn, sentence):
         torch.testing.assert_close(w.weights, model.attention_weights(source, target)[0])
         assert w.ids == w.p.argmax(dim=1).tolist() and w.ids[-1] == model.eos_id
     torch.testing.assert_close(drawn.result[1].weights.sum(dim=1), torch.ones(len(drawn.result[1].ids)).double())
-
-
-def test_measured_by_length(drawn):
-    """Of 400 new sentences, by length: three trainings of each network; attention wins in all, most on long sentences."""
-    one, attention = drawn.seeds
-    assert max(seed["test"] for seed in one) < min(seed["test"] for seed in attention)
-    for k, words in enumerate(drawn.measured):
-        for seeds, (low, high, of) in zip(drawn.seeds, drawn.measured[words], strict=True):
-            assert [low, high] == [f(seed["by length"][k] for seed in seeds) for f in (min, max)] and high <= of
-    assert all(sum(seed["by length"]) == seed["test"] for seed in (*one, *attention))
-
-
-def test_written_stops_without_eos(drawn):
-    model = drawn._models[0]
-    kept = model.head.bias.detach().clone()
-    with torch.no_grad():
-        model.head.bias[model.eos_id] = -1e9
-    assert len(written(model, drawn.ids).ids) == 11
-    with torch.no_grad():
-        model.head.bias.copy_(kept)
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------

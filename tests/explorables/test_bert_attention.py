@@ -1,16 +1,13 @@
-"""Attention in a BERT: its maps and costs against layers written out, what the page carries, and what its text says."""
+"""Attention in a BERT: its maps and costs against layers written out."""
 from __future__ import annotations
 
-import base64
 import math
 
-import numpy as np
 import pytest
 import torch
 
-from course_lib import hub
 from course_lib.explorables import BertAttention, NadePixels
-from course_lib.explorables.bert_attention import SENTENCES, costs, largest, maps, pack, twin
+from course_lib.explorables.bert_attention import costs, largest, maps
 from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.transformer import BERT, BERTConfig
 from tests.explorables.figure import Figure, choose, click, close, data, keys, marks, texts
@@ -76,38 +73,6 @@ def test_costs_equal_literal_loop(off):
     torch.testing.assert_close(costs(bert, tokens, mask, off), torch.tensor(wanted, dtype=torch.float64), rtol=0, atol=1e-10)
 
 
-def test_largest_order_and_ties():
-    weights = torch.tensor([[0.2, 0.8, 0.0], [0.5, 0.0, 0.5], [0.1, 0.8, 0.1]])
-    assert [(i, j) for i, j, _ in largest(weights, 4)] == [(0, 1), (2, 1), (1, 0), (1, 2)]
-    assert largest(weights, 1)[0][2] == pytest.approx(0.8)
-
-
-def test_twin_initialization():
-    bert = hub.load("bert-english")
-    fresh = twin(bert)
-    assert fresh.config == bert.config and not torch.equal(fresh.tokens.weight, bert.tokens.weight)
-    assert fresh.blocks[0].attention.qkv.weight.std().item() == pytest.approx(0.06, rel=0.05)
-    assert torch.equal(twin(bert).tokens.weight, fresh.tokens.weight)
-
-
-def test_page_data():
-    w = BertAttention(small(), tokenizer(), ["slow lower"])
-    counts = np.frombuffer(base64.b64decode(w.texts[0]["trained"]), "<u2").reshape(3, 2, 6, 6)
-    expected = maps(small(), tokenizer().encode("slow lower", bos=True, eos=True))
-    assert np.array_equal(counts, (expected * 10_000).round().numpy())
-    assert pack(expected) == w.texts[0]["trained"] != w.texts[0]["untrained"]
-    assert len(w.texts[0]["untrained"]) == 4 * -(-2 * 3 * 2 * 6**2 // 3)
-    assert w.texts[0]["pieces"] == ["[CLS]", *tokenizer().split("slow lower"), "[SEP]"]
-    torch.testing.assert_close(torch.tensor(w.texts[0]["costs"][2], dtype=torch.float64),
-                               costs(small(), w._ids[0], 4, [(0, 1)]), rtol=0, atol=0.5001e-4)
-
-
-def test_sharpness_mean_of_maxima(english):
-    w = english
-    maxima = [max(row) for k in range(len(SENTENCES)) for row in w._maps[k][1][1, 0].tolist()]
-    assert w.sharpness_of(1, 0, untrained=True) == pytest.approx(sum(maxima) / len(maxima), abs=1e-12)
-
-
 def test_word_clipped_to_sentence():
     w = BertAttention(small(), tokenizer(), ["slow lower", "low"], word=5)
     w.sentence = 1
@@ -166,7 +131,6 @@ BAD = [
     (lambda: BertAttention(small()), "model and tokenizer belong together"),
     (lambda: BertAttention(NadePixels, tokenizer()), "expected a BERT"),
     (lambda: BertAttention(small(), tokenizer(), []), "expected a list of at least one text"),
-    (lambda: BertAttention(small(), tokenizer(), "low"), "expected a list of at least one text"),
     (lambda: BertAttention(small(), tokenizer(), ["low"] * 2000), "the maps take 1,024,000 characters; expected at most 300,000"),
     (lambda: BertAttention(small(), tokenizer(), ["low"], sentence=1), "sentence is 1; expected 0 to 0"),
     (lambda: BertAttention(small(), tokenizer(), ["low"], word=4), "word is 4; expected 0 to 3"),

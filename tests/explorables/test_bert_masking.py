@@ -8,7 +8,6 @@ import torch
 
 from course_lib.explorables import MaskingForBert
 from course_lib.explorables.bert_masking import (
-    BY_DRAW,
     DONE,
     HIDDEN,
     KEPT,
@@ -17,7 +16,6 @@ from course_lib.explorables.bert_masking import (
     SPECIAL,
     VOCABULARY,
     candidates,
-    counts,
     fates,
     reads,
     reshare,
@@ -46,20 +44,6 @@ def by_the_library(tokens, words, rate, shares, numbers, monkeypatch):
     return [[names[i] for i in line] for line in read.tolist()], chosen
 
 
-def test_uniforms_formula():
-    """Whole numbers of any size and no library; the first of seed 1 written down, so that they stay for ever."""
-    def mix(x):
-        for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-            x = (x ^ x >> shift) * factor % 2 ** 32
-        return x ^ x >> 16
-
-    for seed in (0, 1, 77, 999_999):
-        expected = [mix((mix(seed) + i * 0x9E3779B9) % 2 ** 32) / 2 ** 32 for i in range(50)]
-        assert uniforms(seed, 50).tolist() == expected
-    assert round(float(uniforms(1, 1)[0]), 4) == 0.1872
-    assert uniforms(7, 10).tolist() == uniforms(7, 30)[:10].tolist(), "a longer draw begins with the shorter one"
-
-
 @pytest.mark.parametrize("sentence", [*SENTENCES, OWN])
 def test_fates_equal_mask_tokens(sentence, monkeypatch):
     w, seen = MaskingForBert(sentence), set()
@@ -79,31 +63,6 @@ def test_fates_equal_mask_tokens(sentence, monkeypatch):
     assert seen == {0, HIDDEN, RANDOM, KEPT}
 
 
-def test_fate_special_tokens():
-    w = MaskingForBert(OWN, rate=100)
-    w.hand = [1] * len(w.tokens)
-    assert w.tokens[0] == "[CLS]" and w.tokens[-1] == "[SEP]"
-    untouched = [token for token, k in zip(w.tokens, w.fate.tolist()) if not k]
-    assert untouched == ["[CLS]", "[MASK]", "[UNK]", "[PAD]", "[SEP]"]
-    assert not set(candidates(w.words, VOCABULARY)) & set(SPECIAL)
-    assert candidates(w.words, VOCABULARY)[-1] == "zebra" and candidates(w.words, VOCABULARY).count("zebra") == 1
-
-
-def test_fate_chosen_by_hand():
-    w = MaskingForBert(hand=[-1, -1, -1, 1, 0, -1, -1, -1, -1])
-    u, f, _ = w.numbers.tolist()
-    assert u[3] >= 0.15 and 0.8 <= f[3] < 0.9 and u[4] < 0.15
-    assert w.asked == ["kitten", "bookshelf"] and w.reads[3] in VOCABULARY and w.reads[3:5] != w.tokens[3:5]
-    assert w.reads[4] == "deftly"
-    counted = w.counts
-    w.hand = [BY_DRAW] * 9
-    assert w.asked == ["deftly", "bookshelf"]
-    assert w.counts == counted, "what is chosen by hand is not counted"
-    w.hand = [1] * 9
-    w.words = "Seven words in place of seven others".split()
-    assert w.hand == [BY_DRAW] * 9, "another sentence starts anew"
-
-
 def test_counts_literal_loop():
     w, T = MaskingForBert(SENTENCES[1], seed=3, draws=100, rate=30, shares=[50, 30, 20]), 15
     assert len(w.tokens) == T and int(w.ordinary.sum()) == 12, "a [SEP] inside"
@@ -121,20 +80,6 @@ def test_counts_literal_loop():
     assert [row.expected for row in w.counts] == pytest.approx([0.3, 0.5, 0.3, 0.2, 0.7 ** 12])
     w.draws = 1
     assert w.counts[0].count == int((w.fate > 0).sum()), "the shown draw is the first that is counted"
-
-
-def test_counts_standard_errors():
-    """300 seeds, 100 draws each: deviations in units of the standard error have mean 0 and spread 1."""
-    ordinary = MaskingForBert().ordinary
-    z = torch.tensor([[(row.count / row.of - row.expected) / row.error
-                       for row in counts(ordinary, 15, [80, 10, 10], seed, 100)] for seed in range(300)])
-    assert (z.mean(0).abs() < 4 / math.sqrt(300)).all() and ((z.std(0) - 1).abs() < 0.17).all(), (z.mean(0), z.std(0))
-
-
-def test_counts_nothing_chosen():
-    w = MaskingForBert("the", rate=1, draws=1, seed=1)
-    assert [row.of for row in w.counts] == [1, 0, 0, 0, 1] and math.isnan(w.counts[1].error)
-    assert "To be predicted: nothing." in w.text() and "chosen: random            0 of 0, -;" in w.text()
 
 
 def test_reshare_sums_to_one():
@@ -217,9 +162,7 @@ BAD = [
     (lambda: MaskingForBert("[SEP] [MASK]"), "words is .*; expected 1 to 20 words, at least one of them not a special token"),
     (lambda: MaskingForBert("word " * 21), "words is .*; expected 1 to 20"),
     (lambda: MaskingForBert(["two words"]), "words contains 'two words'; expected words of 1 to 24 characters without spaces"),
-    (lambda: MaskingForBert(["a" * 25]), "words contains 'a+'; expected words of 1 to 24 characters"),
     ({"rate": 0}, "rate is 0; expected 1 to 100"),
-    ({"rate": 101}, "rate is 101; expected 1 to 100"),
     ({"shares": [80, 10, 20]}, r"shares is \[80, 10, 20\]; expected three whole percentages"),
     ({"shares": [110, -10, 0]}, r"shares is \[110, -10, 0\]"),
     ({"seed": -1}, "seed is -1; expected 0 to 999999"),
@@ -254,13 +197,3 @@ FIGURE = Figure(MaskingForBert, agrees, bad=BAD, change={"seed": 2, "step": 4},
     (refused("or your own", "word " * 21, "[SEP] [SEP]"), {}),
     (fill("or your own", "back again"), {"words": ["back", "again"]}),
 ])
-
-
-def test_columns_fit_at_book_widths(show):
-    """Tokens and counts stand whole in their boxes, with the longest counts that the figure makes."""
-    page = show(MaskingForBert(rate=100, shares=[34, 33, 33], step=4, draws=10_000))
-    boxes = """() => [...document.querySelectorAll(".cl-scroll, fieldset")].map(e => [e.scrollWidth, e.clientWidth])"""
-    for width in (640, 760, 860, 920, 950, 1000, 1200):
-        page.set_viewport_size({"width": width, "height": 900})
-        found = page.evaluate(boxes)
-        assert len(found) == 4 and all(inside <= box for inside, box in found), (width, found)

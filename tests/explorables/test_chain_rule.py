@@ -65,17 +65,6 @@ def test_project_enumeration(order, dropped):
     assert costs(c, order, dropped).sum().item() == pytest.approx(cost, abs=1e-12)
 
 
-def test_conditionals_impossible_prefix():
-    """x1 is always 1: the rows given x1 = 0 are 1/2, and no number is NaN."""
-    joint = joint_from_conditionals(torch.tensor([1, 0.3, 0.7, 0, 1, 0.2, 0.9], dtype=torch.float64))
-    c = conditionals_in_order(joint)
-    assert c[[1, 3, 4]].tolist() == [0.5, 0.5, 0.5]
-    for order, dropped in itertools.product(ORDERS, SUBSETS):
-        q = project(conditionals_in_order(joint, order), order, dropped)
-        assert torch.isfinite(q).all() and q.min() >= 0 and q.max() <= 1
-        assert torch.isfinite(kl(joint, joint_from_conditionals(q, order)))
-
-
 def test_sample_library_inverse_cdf():
     from course_lib.conditional import Bernoulli
 
@@ -92,14 +81,6 @@ def test_uniforms_published_xorshift():
     seed = 2463534242 * pow(2654435769, -1, 2**32) % 2**32
     assert [round(u * 2**32) for u in uniforms(seed, 3)] == [723471715, 2497366906, 2064144800]
     assert uniforms(0, 5) == uniforms(0, 5) and 0 < min(uniforms(0, 999)) and max(uniforms(0, 999)) < 1
-
-
-def test_default_joint_digits():
-    from sklearn.datasets import load_digits
-
-    images = load_digits().images
-    expected = sum(im[3, 2] >= 8 and im[3, 3] < 8 and im[3, 4] >= 8 for im in images) / len(images)
-    assert ChainRule().joint[1, 0, 1].item() == pytest.approx(expected, abs=1e-15)
 
 
 def test_state_keeps_joint():

@@ -1,4 +1,4 @@
-"""What the scripts of all figures share: held once, put in front of each, and what it promises to each."""
+"""What the scripts of all figures share, and what it promises to each."""
 from __future__ import annotations
 
 import json
@@ -9,13 +9,10 @@ import pytest
 from book._tools.nb import STATE
 from course_lib import explorables, hub
 from course_lib.data import REGISTRY
-from course_lib.explorables.base import CSS, STATIC, Explorable, script, style
-from course_lib.explorables.draws import uniforms
+from course_lib.explorables.base import CSS, STATIC, Explorable
 from tests.explorables.conftest import ROOT
 
 FIGURES = [getattr(explorables, name) for name in explorables.__all__]
-OTHERS = sorted(path for path in STATIC.glob("*.js") if path.name != "common.js")
-ONCE = ["document.createElement", "addEventListener", "aria-live", "model.set(", "atob(", "2654435769", "ArrowLeft"]
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.__name__)
@@ -24,25 +21,6 @@ def test_script_one_module(figure):
     assert issubclass(figure, Explorable) and text.startswith(common)
     assert not re.search(r"^import\b|\bimport\(", text, re.MULTILINE) and text.count("export default") == 1
     assert str(figure._css).startswith(CSS.read_text("utf-8"))
-
-
-def test_script_and_style_order():
-    joined = script("decoding_search", "decoding_tree")
-    assert joined.index("function h(") < joined.index("const follow =") < joined.index("function render")
-    assert joined.count('from "./') == 0 and style() == CSS.read_text("utf-8")
-    assert style("cache_steps").endswith((STATIC / "cache_steps.css").read_text("utf-8"))
-
-
-@pytest.mark.parametrize("path", OTHERS, ids=lambda p: p.name)
-def test_script_without_copies(path):
-    """Making nodes, writing to the model, speaking, keys in a grid, random numbers: in common.js alone."""
-    text = path.read_text("utf-8")
-    allowed = {"made_masks.js": {"ArrowLeft"},                       # a spin button's arrows change its value
-               "loss_surface.js": {"ArrowLeft"}}                     # a ball's arrows move it, in two directions
-    assert [mark for mark in ONCE if mark in text and mark not in allowed.get(path.name, ())] == []
-    imported = re.search(r'^import \{([^}]*)\} from "\./common\.js";', text, re.MULTILINE)
-    body = text.replace(imported[0], "")
-    assert [name for name in re.findall(r"\w+", imported[1]) if not re.search(rf"\b{name}\b", body)] == []
 
 
 def test_one_stop_grid(modules):
@@ -73,19 +51,6 @@ def test_one_stop_grid(modules):
     assert [one for one in heard if one[0] not in ("Control", "Meta")] == [
         ["ArrowLeft", True], ["ArrowLeft", False], ["End", False], ["a", False]]
     assert page.evaluate(now) == "01", "with a modifier a key is the browser's"
-
-
-def test_one_stop_list(modules):
-    page = modules
-    page.evaluate("""async () => {
-      const { button, oneStop } = await import("./common.js"), list = [0, 1, 2].map(i => button(`${i}`, () => {}));
-      document.querySelector("main").replaceChildren(...list);
-      oneStop([list]);
-      list[0].focus();
-    }""")
-    for key, there in (("ArrowDown", "1"), ("ArrowRight", "2"), ("ArrowDown", "2"), ("ArrowUp", "1"), ("Home", "0")):
-        page.keyboard.press(key)
-        assert page.evaluate("document.activeElement.textContent") == there, key
 
 
 def test_tie_model_changes(modules):
@@ -122,24 +87,6 @@ def test_tie_model_changes(modules):
     assert got[0] == [["a hint", 1], ["set to 2", 2], [said + "3.", 3], [said + "3.", 3], [said + "5.", 5],
                       [said + "5.", 5]]
     assert got[1:] == ["cl-x", "group", "a figure"]
-
-
-def test_dropdown_and_xorshift(modules):
-    got = modules.evaluate("""async () => {
-      const { dropdown, numbered, showChoice, xorshift } = await import("./common.js"), out = [];
-      const node = dropdown(numbered(["one", "two"]), value => out.push(value), "other");
-      document.querySelector("main").append(node);
-      for (const i of [1, -1, 0]) {
-        showChoice(node, i);
-        out.push([node.selectedOptions[0].textContent, node.selectedOptions[0].disabled]);
-      }
-      node.value = "1";
-      node.dispatchEvent(new Event("change"));
-      const draws = [0, 1, 7, 4294967295].map(seed => { const u = xorshift(seed); return [u(), u(), u()]; });
-      return [out, draws];
-    }""")
-    assert got[0] == [["two", False], ["other", True], ["one", False], "1"]
-    assert got[1] == [uniforms(seed, 3) for seed in (0, 1, 7, 4294967295)]
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("book/*.ipynb")), ids=lambda p: p.stem)

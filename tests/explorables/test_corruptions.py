@@ -1,4 +1,4 @@
-"""One text under every objective: the figure against the package's own functions, number by number, and in shares."""
+"""One text under every objective: the figure against the package's own functions, number by number."""
 from __future__ import annotations
 
 import itertools
@@ -12,17 +12,14 @@ from course_lib.explorables import Corruptions
 from course_lib.explorables.corruptions import (
     END,
     MASK,
-    MOST,
     NAMES,
     OBJECTIVES,
-    READINGS,
     RIGHT,
     SENTINELS,
     SHARES,
     TEXTS,
     VOCABULARY,
     cut,
-    half_even,
     numbers_of,
     task,
 )
@@ -121,39 +118,6 @@ def test_task_pegasus_sentence():
     assert task(NAMES.index("Pegasus"), cut("one sentence ."), 0) == (["one", "sentence", "."], [], [], [])
 
 
-def test_tasks_same_words_chosen():
-    differ = 0
-    for seed in range(20):
-        for reading in (1, 2):
-            t = Corruptions(TEXTS[2], seed=seed, reading=reading, share=50).tasks
-            chosen = set(t["RoBERTa"].at)
-            assert {i for i, token in enumerate(t["BART: masked"].reads) if token == MASK} == chosen
-            assert t["BART: deleted"].reads == [w for i, w in enumerate(cut(TEXTS[2])) if i not in chosen]
-            assert {i for i, label in enumerate(t["ELECTRA"].tells) if label == "1"} <= chosen
-            if reading == 1:
-                first = t["BERT"]
-                assert t["RoBERTa"] == first
-            assert t["BERT"] == first
-            differ += t["RoBERTa"] != first
-    assert differ == 20
-
-
-def test_losses_expected():
-    """Drawn shares within four standard errors; the others exactly."""
-    w, T = Corruptions(TEXTS[1]), len(cut(TEXTS[1]))
-    for share in SHARES:
-        w.share = share
-        losses = w.losses
-        for name in ("BERT", "RoBERTa"):
-            p = (share or 15) / 100
-            assert abs(losses[name] / 100 - p) < 4 * math.sqrt(p * (1 - p) / (READINGS * T))
-        covered = half_even((share or 15) / 100 * T)
-        spans = max(1, half_even(covered / 3))
-        assert losses["T5"] == pytest.approx(100 * (covered + spans + 1) / T)
-        assert all(losses[name] == 100 for name in NAMES if name in ("ELECTRA", "XLNet") or name.startswith("BART"))
-        assert losses["Pegasus"] == pytest.approx(100 * 7 / T)
-
-
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
@@ -187,11 +151,7 @@ def agrees(page, w) -> None:
 
 BAD = [
     (lambda: Corruptions("one"), "words has 1 tokens; expected 2 to 24"),
-    (lambda: Corruptions("a " * (MOST + 1)), "words has 25 tokens; expected 2 to 24"),
     (lambda: Corruptions(["two words", "x"]), "words contains 'two words'; expected words of 1 to 14 characters without spaces"),
-    (lambda: Corruptions("a [M] b"), r"words contains '\[M\]'; expected words of 1 to 14 characters"),
-    (lambda: Corruptions("a <X>"), "words contains '<X>'"),
-    (lambda: Corruptions("a " + "b" * 15), "words contains 'b+'"),
     ({"seed": -1}, "seed is -1; expected 0 to 9999"),
     ({"reading": 0}, "reading is 0; expected 1 to 100"),
     ({"share": 15}, "share is 15; expected 0, 30, 50"),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib import hub
-from course_lib.decoding import beam_search, exhaustive, greedy, keep_top_p, sample
+from course_lib.decoding import beam_search, exhaustive, sample
 from course_lib.decoding import sampling as library_walk
 from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
 from course_lib.explorables import decoding_tree as figure
@@ -92,17 +92,6 @@ def test_beam_search_equals_library(name):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_greedy_equals_library(name):
-    tree, want = TREES[name], greedy(TREES[name], depth(TREES[name]), eos_id=TREES[name].eos_id)
-    steps = follow(tree, Setting())
-    found = steps[-1].done[0]
-    assert list(found.tokens) == want.tokens[0].tolist() and close(found.log_prob, want.log_prob[0])
-    assert len(steps) == len(found.tokens)
-    one = follow(tree, Setting("beam search", width=1))[-1].done[0]
-    assert found.tokens == one.tokens
-
-
-@pytest.mark.parametrize("name", TREES)
 def test_sampling_equals_library(name, monkeypatch):
     """The library's sampler, handed the stated uniforms, comes to the same sequence with the same two probabilities."""
     tree, n = TREES[name], depth(TREES[name])
@@ -136,35 +125,6 @@ def test_sequences_probabilities(name):
         elif len(tree.symbols) < 8:
             best = exhaustive(tree, n, eos_id=tree.eos_id, num_return=len(got), length_penalty=setting.exponent)
             assert close(sorted((b.score for b in got), reverse=True), best.score[0])
-
-
-def test_follow_one_fate():
-    for name, tree in TREES.items():
-        for setting in (Setting(), Setting("beam search", width=3, exponent=0.5), SAMPLING[21], SAMPLING[38]):
-            going = [()]
-            for step in follow(tree, setting):
-                told = [b.tokens for b in (*step.kept, *step.finished, *step.dropped, *step.stopped, *step.cut)]
-                every = [(*b, v) for b in going for v in range(len(tree.symbols)) if tree.p[figure._node(tree, b), v] > 0]
-                assert sorted(told) == sorted(every) and len(set(told)) == len(told), name
-                going = [b.tokens for b in step.kept]
-
-
-def test_beam_search_ties():
-    """After yes, ok and the end have the same probability: of three beams only the former stays."""
-    second = follow(yes_or_ok(), Setting("beam search", width=3))[1]
-    assert [write(yes_or_ok(), b.tokens) for b in second.kept] == ["ok ok", "yes yes", "yes ok"]
-    assert [write(yes_or_ok(), b.tokens) for b in second.dropped] == ["yes </s>", "ok yes", "ok </s>"]
-
-
-def test_sliders_off_top_p_edges():
-    """Where the mass of the likeliest symbols is p itself, rounding would decide."""
-    for offer in offers():
-        p = offer.tree.p.clone()
-        for temperature in TEMPERATURES[1:]:
-            q = (p.log() / temperature).softmax(dim=-1).sort(dim=-1, descending=True).values.cumsum(dim=-1)
-            for edge in SLIDER[:-1]:
-                assert ((q - edge).abs() > 1e-6).all(), (offer.label, temperature, edge)
-    assert int(keep_top_p(yes_or_ok().p[:1].log(), 0.85).sum()) == 2
 
 
 def test_characters_of_trained_model():
@@ -330,17 +290,3 @@ FIGURE = Figure(DecodingTree, agrees, bad=BAD, change={"step": 1}, rich={"strate
     (keys("Tab", "Enter"), {"step": 2}),
     *on_tree(0), *on_tree(1), *on_tree(2),
 ])
-
-
-def test_fates_without_color(show):
-    """Frames and lines: kept thick, dropped dashed with a cross, cut dotted and struck out, finished double."""
-    page = show(DecodingTree(strategy="sampling", top_p=0.65, step=9, seed=1))
-    look = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll("[data-node]")].map(e => {
-      const box = getComputedStyle(e.querySelector("rect")), name = e.querySelector(".cl-dt-symbol");
-      return [e.dataset.fate, [box.strokeWidth, box.strokeDasharray, getComputedStyle(name).textDecorationLine,
-        e.querySelectorAll(".cl-dt-mark").length]];
-    }))""")
-    assert set(look) == {"kept", "finished", "dropped", "cut", "behind", ""}
-    assert look["kept"] == ["3px", "none", "none", 0] and look["finished"][3] == 1 and look["dropped"][3] == 1
-    assert look["dropped"][1] != "none" and look["cut"][1:3] == [look["behind"][1], "line-through"]
-    assert look[""] == ["1px", "none", "none", 0] and look["behind"][2] == "none"

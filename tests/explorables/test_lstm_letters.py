@@ -1,11 +1,8 @@
-"""The LSTM that reads letters: its numbers against torch's LSTM, what its cells follow measured anew, bad input."""
+"""The LSTM that reads letters: its numbers against torch's LSTM, gates that are held, bad input."""
 from __future__ import annotations
 
-import pytest
 import torch
 
-from benchmarks.explorables import READ, correlation, features
-from course_lib.data import load_data
 from course_lib.explorables import LstmLetters
 from course_lib.explorables.lstm_letters import HELD, lstm_of, run
 from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, pressed, refused, texts
@@ -45,24 +42,6 @@ def test_run_held_gate():
             assert torch.equal(held.gates[0, :, :22], free.gates[0, :, :22]), "the first letter's other gates are free"
     closed = run(w._model, w.ids, 22, "i=0")
     assert (closed.c[:, 22] == 0).all() and not torch.equal(closed.logits, free.logits)
-
-
-@pytest.mark.thorough
-@pytest.mark.data
-def test_card_correlation_of_cell():
-    """The correlation on the test text, the choice on the validation text, the forget gate where a line begins."""
-    w, text = LstmLetters(), load_data("tiny_shakespeare")
-    memory = run(w._model, w._tokenizer.encode(text.test[:READ]).tolist())
-    measured = correlation(memory.c, features(text.test[:READ])["the place in the line"])
-    assert measured[22].item() == pytest.approx(w.follows["correlation"], abs=0.001)
-    assert w.follows["cell"] == 22 and w.follows["letters"] == READ
-    chosen = correlation(run(w._model, w._tokenizer.encode(text.valid[:READ]).tolist()).c,
-                         features(text.valid[:READ])["the place in the line"])
-    assert chosen.abs().argmax() == 22
-    first = torch.tensor([before == "\n" for before in " " + text.test[:READ - 1]])
-    end = torch.tensor([letter == "\n" for letter in text.test[:READ]])
-    forget = memory.gates[:, 1, 22]
-    assert forget[end | first].mean() < 0.5 < 0.8 < forget[~(end | first)].mean()
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------

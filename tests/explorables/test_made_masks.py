@@ -1,4 +1,4 @@
-"""The figure of MADE's masks: connections against the model, degrees as MADE draws them, state that may not be."""
+"""The figure of MADE's masks: connections against the model, dead units and leaks, bad input."""
 from __future__ import annotations
 
 import itertools
@@ -46,12 +46,6 @@ def test_dead_units_enumeration():
             assert lit[0].tolist() == reach(w.masks)[i].tolist()
 
 
-def test_dead_units_named():
-    w = MadeMasks(order=[1, 2, 0], degrees=[[2, 3], [1, 2]])
-    assert w.dead == [[1], [0]]
-    assert "Layer 1 has dead units: 2." in w.text() and "Layer 2 has dead units: 1." in w.text()
-
-
 @pytest.mark.parametrize("order, degrees", [([1, 2, 0], [[1, 2, 2, 1], [1, 2, 1, 2]]), ([2, 0, 3, 1], [[1, 2, 3, 3]]),
                                             ([0, 1, 2], [[1, 1]])])
 def test_leak_verdict_of_contract(order, degrees):
@@ -65,23 +59,6 @@ def test_leak_verdict_of_contract(order, degrees):
         check_causal(model)
     assert w.verdict.removeprefix("The contract, which counts from 0: ").rstrip(".") == str(said.value).split(":")[0]
     assert w.verdict in w.text() and "contract" not in MadeMasks(order=order, degrees=degrees).text()
-
-
-def test_draw_degrees_of_made():
-    seen = set()
-    for seed in range(200):
-        first, second = draw(seed, 5, [4, 6])
-        assert all(1 <= m <= 4 for m in first + second) and min(second) >= min(first)
-        seen |= set(first)
-    assert seen == {1, 2, 3, 4} and draw(7, 4, [5]) == draw(7, 4, [5]) != draw(8, 4, [5])
-
-
-def test_state_set_at_once():
-    w = MadeMasks()
-    w.set_state({"order": [4, 3, 2, 1, 0], "degrees": [[1, 4, 2]], "output": 4, "seed": 3})
-    assert w.reads.shape == (5, 5) and len(w.masks) == 2
-    w.set_state({"order": [0, 1, 2], "degrees": [[1, 2]], "output": -1})
-    assert w.reads.shape == (3, 3)
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------
@@ -134,11 +111,8 @@ def agrees(page, w) -> None:
 
 BAD = [
     ({"order": [1, 2, 3]}, r"order is \[1, 2, 3\]; expected a permutation of 0 to n - 1"),
-    ({"order": [0, 1]}, r"order is \[0, 1\]; .* n from 3 to 5"),
     ({"degrees": [[1, 4]]}, "degrees contains 4; expected degrees from 1 to 3"),
-    ({"degrees": [[0]]}, "degrees contains 0"),
     ({"degrees": [[1]] * 3}, "expected one or two layers"),
-    ({"degrees": [[1] * 7]}, "expected one or two layers of 1 to 6 units"),
     ({"output": 3}, "output is 3; expected 0 to 2"),
 ]
 FIGURE = Figure(MadeMasks, agrees, bad=BAD, change={"degrees": [[1, 1]]},
@@ -157,14 +131,3 @@ FIGURE = Figure(MadeMasks, agrees, bad=BAD, change={"degrees": [[1, 1]]},
     (click("list in the order of drawing"), {}),
     (choose("Variables", 3), {"order": [1, 2, 0], "degrees": draw(2, 3, [6])}),
 ])
-
-
-def test_planted_fault_shown(stage):
-    w = MadeMasks(output=-1)
-    page = stage.draw(w)
-    for leak in (True, False):
-        keys("Space", at="label:has-text('plant a fault') > input")(page)
-        w.leak = leak
-        w.output = page.evaluate("now.output")
-        agrees(page, w)
-        assert (page.locator(".cl-mm-leak.cl-mm-lit").count() > 0) == leak

@@ -1,14 +1,11 @@
-"""NADE pixel by pixel: its numbers against the library's own passes, its weights against the model's, its words."""
+"""NADE pixel by pixel: its numbers against the library's own passes."""
 from __future__ import annotations
-
-import math
 
 import pytest
 import torch
 
 from course_lib import hub
 from course_lib.conditional import Categorical
-from course_lib.data import load_data
 from course_lib.density import FVSBN, NADE
 from course_lib.explorables import NadePixels
 from course_lib.explorables.draws import uniforms
@@ -43,36 +40,6 @@ def test_run_draws_library_sample(seed, monkeypatch):
     known = torch.tensor([given]) != OPEN
     drawn = model.sample(1, given=torch.tensor([given]).clamp(min=0), known=known)[0]
     assert run(model, given, 9, seed).x.tolist() == drawn.long().tolist()
-
-
-def test_run_steps_in_order():
-    model, given = small(), [OPEN] * 9
-    given[8] = 1                                                     # the second of the order
-    for steps, known in ((0, 0), (1, 2), (2, 2), (3, 3), (9, 9)):
-        shown = run(model, given, steps, 1)
-        assert shown.known == known, steps
-        assert {i for i in range(9) if shown.x[i] != OPEN} == {*SPIRAL[:known], 8}
-        predicted = {i for i in range(9) if not math.isnan(shown.p[i])}
-        assert predicted == set(SPIRAL[:known + 1]), "the next pixel's probability is known, those after it are not"
-
-
-def test_exact_given_prefix():
-    w = NadePixels(small())
-    assert w.exact
-    for given, exact in (({4}, True), ({4, 8}, True), ({8}, False), ({4, 0}, False), (set(range(9)), True)):
-        w.given = [1 if i in given else OPEN for i in range(9)]
-        assert w.exact is exact, given
-        assert ("no draw from p(open | given)" in w.text()) is not exact
-
-
-def test_starts_halves_of_digits():
-    starts, data = NadePixels().starts, load_data("digits")
-    digits, classes = data.test, data.labels["test"][[2, 9]].tolist()
-    assert 8 not in classes, "an eight takes an n before it"
-    assert [s["label"] for s in starts] == [f"the {place} half of a {k}" for place in ("upper", "lower") for k in classes]
-    given = torch.tensor([s["given"] for s in starts])
-    assert (given[:2, 32:] == OPEN).all() and (given[2:, :32] == OPEN).all()
-    assert torch.equal(torch.cat([given[:2, :32], given[2:, 32:]], 1), digits[[2, 9]].long())
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------
@@ -151,9 +118,3 @@ FIGURE = Figure(NadePixels, agrees, bad=BAD, change={"steps": 5}, rich={"given":
     *((choose("select >> nth=0", number), lambda w, k=number: {"given": w.starts[k]["given"]}) for number in (1, 3)),
     (choose("select >> nth=0", "none"), {"given": given()}),
 ])
-
-
-def test_tab_to_first_pixel(stage):
-    page = stage.draw(NadePixels(small()))
-    keys("Tab", at="select >> nth=0")(page)
-    assert page.evaluate("+document.activeElement.dataset.pixel") == SPIRAL[0]

@@ -1,4 +1,4 @@
-"""The next word after two beginnings: its numbers are the library's, its tail is there, its point is visible untouched."""
+"""The next word after two beginnings: its numbers are the library's."""
 from __future__ import annotations
 
 import json
@@ -10,7 +10,7 @@ import torch
 
 from course_lib.conditional import Categorical
 from course_lib.counting import NGram
-from course_lib.decoding import keep_top_k, keep_top_p, reshape, sample
+from course_lib.decoding import reshape, sample
 from course_lib.explorables.decoding_tree import stated_uniforms
 from course_lib.explorables.next_word import CONTEXTS, NextWord, Setting, after, prose_model, ranked
 from course_lib.tokenizers import CharTokenizer
@@ -40,16 +40,6 @@ def test_after_equals_library(cut, tau, k, p):
     late, first = after(log_p, Setting(cut, tau, k, p, late=True)), reshape(log_p, 1, **options)
     assert torch.equal(late.log_p, reshape(first, tau)) and torch.equal(late.kept, first > -torch.inf)
     assert late.mass == pytest.approx(log_p.softmax(0)[late.kept].sum().item())
-
-
-def test_ranked_kept_first():
-    w = NextWord()
-    for i in range(len(CONTEXTS)):
-        order, log_p = torch.tensor(ranked(w.log_p(i))), w.log_p(i)
-        assert (log_p[order].diff() <= 0).all()
-        for kept in (keep_top_k(log_p, 7), keep_top_p(log_p, 0.6), keep_top_p(log_p, 0.93)):
-            n = int(kept.sum())
-            assert kept[order[:n]].all() and not kept[order[n:]].any()
 
 
 def test_own_model():
@@ -178,19 +168,3 @@ FIGURE = Figure(NextWord, agrees, bad=BAD, change={"cut": "top-p"}, rich={"cut":
     (click("draw ten", times=3), {"draws": 40}),
     (click("as at first"), lambda w: state_of(NextWord())),
 ])
-
-
-def test_groups_partition(modules):
-    for num, want in ((1229, [(7, 8), (8, 30), (30, 100), (100, 300), (300, 1229)]), (65, [(30, 65)]), (3, [(2, 3)]),
-                      (8, [(7, 8)]), (30, [(8, 30)])):
-        got = modules.evaluate("async num => (await import('./next_word.js')).places(num)", num)
-        assert [b for _, b in got[:-1]] == [a for a, _ in got[1:]] and got[0][0] == 0 and got[-1][1] == num
-        assert [tuple(one) for one in got[-len(want):]] == want
-
-
-@pytest.mark.parametrize("width", [390, 895])
-def test_nothing_is_clipped(show, width):
-    """No table scrolls sideways and no text is cut."""
-    page = show(NextWord(cut="both", top_k=400, top_p=0.95), width=width)
-    assert page.eval_on_selector_all(".cl-x *", """all => all.filter(e => e.scrollWidth > e.clientWidth + 1
-      && getComputedStyle(e).display !== "inline" && !["SELECT", "INPUT"].includes(e.tagName)).map(e => e.className)""") == []

@@ -1,4 +1,4 @@
-"""The figure of the receptive field: its words, its kinds of pixels against what weights react to, bad input."""
+"""The figure of the receptive field: its kinds of pixels against what weights react to, bad input."""
 from __future__ import annotations
 
 import itertools
@@ -8,7 +8,7 @@ import torch
 
 from course_lib.contract.probes import flips
 from course_lib.explorables import ReceptiveField
-from course_lib.explorables.receptive_field import DEEPEST, MARKS, SIDE, field, network
+from course_lib.explorables.receptive_field import DEEPEST, SIDE, field, network
 from course_lib.pixels import GatedPixelCNN, PixelCNN, kernel_mask
 from tests.explorables.figure import Figure, choose, click, fill, keys, pressed
 
@@ -31,42 +31,6 @@ def test_field_equals_flips(kind, mask, monkeypatch):
         found |= flips(model, x, None, generator) > 1e-12
     want = torch.stack([field(name, 3, 3, 2, 3, mask, i) for i in range(48)])
     assert torch.equal(found, want), (found ^ want).nonzero()[:5].tolist()
-
-
-def test_kinds_blind_spot():
-    """Two columns to the right in the row above, and a wedge from there; the gated network reads it."""
-    w = ReceptiveField()
-    rows = w.text().splitlines()[1:1 + SIDE]
-    assert rows[6] == "######xxxxx" and rows[7] == "####@......" and rows[2] == "##########x"
-    assert w.kinds.count("never") == 5 + 4 + 3 + 2 + 1 and "not yet" not in w.kinds
-    w.network = "gated"
-    assert "never" not in w.kinds and "There is no blind spot." in w.text()
-
-
-def test_kinds_not_yet_read():
-    w = ReceptiveField(depth=2)
-    assert w.kinds.count("never") == 15 and w.kinds.count("not yet") > 0
-    assert "would be read with more layers" in w.summary
-    two = ReceptiveField(network="gated", depth=2)
-    assert "never" not in two.kinds and two.kinds.count("not yet") > 0
-
-
-@pytest.mark.thorough
-def test_kinds_leak_and_colors():
-    assert "A leak" in ReceptiveField(mask="B").summary and "A leak" not in ReceptiveField().summary
-    area, here = SIDE * SIDE, ReceptiveField().pixel
-    own_pixel = ["self", "later", "later"], ["reads", "self", "later"], ["reads", "reads", "self"]
-    for color, own in enumerate(own_pixel):
-        for kind in ("pixelcnn", "gated"):
-            kinds = ReceptiveField(network=kind, colors=3, color=color).kinds
-            assert [kinds[c * area + here] for c in range(3)] == own
-    assert set(ReceptiveField(mask="B").kinds) <= set(MARKS)
-
-
-def test_network_of_library():
-    for name, kind in (("pixelcnn", PixelCNN), ("gated", GatedPixelCNN)):
-        model = network(name, 5, 3, 2, 1, "A")
-        assert type(model) is kind and model.config["depth"] == 2 and model.config["first"] == 5
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------

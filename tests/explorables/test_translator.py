@@ -1,13 +1,11 @@
-"""The transformer in the page: its numbers against the library's layers, its weights, its measured shares, bad input."""
+"""The transformer in the page: its numbers against the library's layers, bad input."""
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 
 import pytest
 import torch
 
-from benchmarks import translators
 from course_lib import hub
 from course_lib.data.toy_translation import draw_pairs, to_text, vocabularies
 from course_lib.decoding import greedy
@@ -17,14 +15,11 @@ from course_lib.explorables.translator import (
     BOXES,
     HEADS,
     LONGEST,
-    MEASURED,
     NETWORKS,
-    PARTS,
     STEPS,
     attention_of,
     heads_off,
     run,
-    setting,
     translated,
 )
 from tests.explorables.figure import Figure, choose, click, close, data, keys, texts
@@ -107,33 +102,6 @@ def test_translated_equals_greedy():
                 assert to_text(torch.tensor(written)) == to_text(want)
 
 
-def recorded() -> dict:
-    return json.loads(MEASURED.read_text("utf-8"))
-
-
-@pytest.mark.thorough
-def test_record_of_weights():
-    _, _, test = translators.parts()
-    record = recorded()
-    assert record["sentences"] == len(test) == 400 and record["maps"] == translators.matched(models(), test)
-    for model, found in zip(models(), record["networks"], strict=True):
-        assert translators.measured(model, test) == found
-
-
-def test_record_of_best_training():
-    for name, found in zip(NETWORKS, recorded()["networks"], strict=True):
-        rows = hub.card(STATIC / "weights" / name).results["right of 400"]
-        best = max(rows, key=lambda row: row["valid"])
-        assert rows in Translator().seeds and [row["seed"] for row in rows] == [0, 1, 2]
-        assert found["right"][0] == best["test"]
-        assert [found["right"][1 << k] for k in range(9)] == list(best["one head off"].values())
-
-
-def test_setting_bits():
-    assert setting([]) == 0 and setting(HEADS) == 511 and setting([["cross", 0], ["cross", 0]]) == 64
-    assert [setting([pair]) for pair in HEADS] == [2 ** k for k in range(9)] and PARTS == ("encoder", "decoder", "cross")
-
-
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
@@ -167,15 +135,6 @@ def test_javascript_equals_torch(modules):
         for name, value in want.items():
             close([[float(v) for v in row] for row in js["values"][name]], value, msg=f"{name}: {case}")
     assert grammar == [[" ".join(pair.source), " ".join(pair.target)] for pair in pairs]
-
-
-@pytest.mark.parametrize("was, now, want", [
-    ("a b c", "a b c", "a b c"), ("a b c", "a x c", "a x* c"), ("a b c d", "a b", "a b _"), ("b c", "a b c", "a* b c"),
-    ("a b c", "b a c", "_ b a* c"), ("a", "", "_")])
-def test_compared_words(modules, was, now, want):
-    got = modules.evaluate("""async ([a, b]) => (await import("./translator_model.js")).compared(
-      a.split(" ").filter(w => w), b.split(" ").filter(w => w))""", [was, now])
-    assert " ".join("_" if word is None else word + "*" * new for word, new in got) == want
 
 
 def agrees(page, w) -> None:

@@ -1,4 +1,4 @@
-"""The typed document: its numbers by hand, against scikit-learn, in the browser by typing and by keyboard."""
+"""The typed document: its numbers against scikit-learn, in the browser by typing and by keyboard."""
 from __future__ import annotations
 
 import math
@@ -14,26 +14,12 @@ from tests.explorables.figure import Figure, click, close, data, fill, keys
 TEXTS = (START, "", "moon", "The sea! the SEA?", "bread " * 30, "'(' - a a, of; queen", "the evening on a boat in the sea")
 
 
-def test_weighed_by_hand():
-    w = weighed(START, DOCUMENTS)
-    df = {word: sum(word in doc.split() for doc in DOCUMENTS) for word in ("the", "bread", "and", "sea")}
-    assert w.words == [*df, "moon"] and w.counts.tolist() == [4, 2, 2, 1, 1] and w.df.tolist() == [*df.values(), 0]
-    want = [n / 10 * (math.log(7 / (df[word] + 1)) + 1) for word, n in zip(df, (4, 2, 2, 1))]
-    torch.testing.assert_close(w.weights[:4], torch.tensor(want).double())
-    assert w.idf[4].isnan() and w.weights[4].isnan()
-
-
 @pytest.mark.parametrize("text", TEXTS)
 def test_cosines_equal_sklearn(text):
     """Its rows are ours, scaled; so their inner products are our cosines."""
     learner = TfidfVectorizer(token_pattern=r"[^\s]+", smooth_idf=True).fit(DOCUMENTS)
     want = (learner.transform(DOCUMENTS) @ learner.transform([" ".join(words_of(text))]).T).toarray()[:, 0]
     torch.testing.assert_close(weighed(text, DOCUMENTS).cosines, torch.tensor(want))
-
-
-def test_weighed_added_zero():
-    assert weighed("the the the", DOCUMENTS, added=0).weights.tolist() == [0]
-    assert weighed("the the the", DOCUMENTS).weights.tolist() == [1]
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------

@@ -6,14 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.pixels import CausalConv2d, MaskedConv2d, kernel_mask
-from course_lib.pixels.masks import widened
 from course_lib.pixels.pixelrnn import skew, unskew
 from tests.pixels import checks as check
 from tests.support.random import normal
-
-
-def test_kernel_mask_equals_loop():
-    check.is_the_mask(kernel_mask)
 
 
 @pytest.mark.parametrize("kind", ["A", "B"])
@@ -22,24 +17,11 @@ def test_masked_convolution_equals_torch(k, kind, groups, above):
     check.is_torchs_convolution(MaskedConv2d(6, 9, k, kind, groups, above))
 
 
-def test_masked_convolution_copies():
-    layer = MaskedConv2d(6, 12, 3, "A", groups=3, copies=2)
-    assert torch.equal(layer.mask[:6], layer.mask[6:])
-    assert torch.equal(layer.mask[:6], kernel_mask(3, "A", 6, 6, 3)[:, :, :2])
-
-
 def test_causal_convolution_equals_torch():
     layer, x = CausalConv2d(2, 3, 5).double(), normal(1, 2, 6, 7)
     weight = torch.zeros(3, 2, 5, 5, dtype=torch.float64)
     weight[:, :, :3] = layer.weight.detach()
     torch.testing.assert_close(layer(x), F.conv2d(x, weight, layer.bias, padding=2))
-
-
-def test_widened_one_step():
-    seen = torch.zeros(1, 1, 5, 5, dtype=torch.bool)
-    seen[0, 0, 1, 2] = True                                          # who reads this pixel?
-    readers = widened(seen, kernel_mask(3, "A")[:, :, :2])[0, 0].nonzero().tolist()
-    assert readers == [[1, 3], [2, 1], [2, 2], [2, 3]]
 
 
 @pytest.mark.parametrize("H, W", [(1, 1), (1, 4), (4, 1), (3, 5), (5, 3)])

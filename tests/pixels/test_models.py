@@ -8,11 +8,10 @@ import torch
 
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.contract import check_all, check_causal, check_normalized, check_views_agree
-from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, ImageModel, PixelCNN, RowLSTM
+from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
 from course_lib.pixels.pixelrnn import lstm
-from course_lib.training import fit
 from tests.pixels import checks as check
-from tests.support.random import drawn, normal, rng, rows
+from tests.support.random import drawn, normal, rows
 
 CONVOLUTIONS, RECURRENT = [PixelCNN, GatedPixelCNN], [RowLSTM, DiagonalBiLSTM]
 MODELS = [*CONVOLUTIONS, *RECURRENT]
@@ -84,25 +83,6 @@ def test_receptive_field_blind_spot():
     assert gated[0] > gated[1] > gated[2] == gated[3] == 0
 
 
-def test_receptive_field_by_paths():
-    """One pixel's field by a walk along the kernel's entries, inside the image."""
-    model, W = PixelCNN((6, 7), 4, 2, 3), 7
-    taps = {"A": [(-1, -1), (-1, 0), (-1, 1), (0, -1)]}
-    taps["B"] = [*taps["A"], (0, 0)]
-    for row, column in ((0, 0), (4, 0), (4, 3), (5, 6)):
-        places = {(row, column)}
-        for kind in "BBA":                                           # backward: the blocks, then the first layer
-            places = {(r + a, c + b) for r, c in places for a, b in taps[kind] if 0 <= r + a and 0 <= c + b < W}
-        assert model.parents(row * W + column) == sorted(r * W + c for r, c in places)
-
-
-def test_receptive_field_row_lstm():
-    model = RowLSTM((8, 15), 4, 1, 1 + 2)
-    seen = model.receptive_field[7 * 15 + 7].view(8, 15)             # the middle of the last row
-    right = [int(row.nonzero().max()) for row in seen[:7]]           # each row above lets it see one pixel further
-    assert right == [14, 13, 12, 11, 10, 9, 8] and unseen(model) > 0
-
-
 def test_receptive_field_diagonal_bilstm():
     check.reads_all_before(DiagonalBiLSTM((8, 8), 4, 1, 3))
     usual = DiagonalBiLSTM((8, 8), 4, 1, 3, mirrored="A")
@@ -126,28 +106,6 @@ def test_sample_equals_full_passes(model):
     check.draws_what_full_passes_draw(model)
 
 
-@pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_sample_without_full_pass(kind, monkeypatch):
-    model = drawn(kind((5, 4), 4, 2, 3))
-    monkeypatch.setattr(kind, "conditionals", lambda *args: pytest.fail("a full pass"))
-    assert model.sample(3, generator=rng()).shape == (3, 20)
-
-
-@pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_state_branches(kind):
-    """`update` leaves the state that it is given as it was, as a search over several continuations needs."""
-    model = drawn(kind((3, 3), 4, 2, 3))
-    state = model.start(2)
-    for _ in range(4):
-        state = model.update(state, torch.ones(2).double())
-    before = model.predict(state).logits.clone()
-    one, other = (model.predict(model.update(state, torch.full((2,), v).double())).logits for v in (0.0, 1.0))
-    assert (one != other).all() and torch.equal(model.predict(state).logits, before)
-    with pytest.raises(ValueError, match="all 9 variables are known; there is no next variable to predict"):
-        for _ in range(6):
-            state = model.update(state, torch.zeros(2).double())
-
-
 @pytest.mark.parametrize("kind", MODELS)
 def test_update_bad_input(kind):
     """An argument of another length than the batch, and a value that is none of the family's, as for x."""
@@ -168,22 +126,6 @@ def test_update_bad_input(kind):
         assert torch.equal(logits, model.predict(model.update(state, torch.tensor([1.0, 0.0]))).logits)
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_sample_without_checks(kind, monkeypatch):
-    model = drawn(kind((2, 2), 4, 1, 3))
-    monkeypatch.setattr(type(model.conditional), "check", fail_on_step_checks(type(model.conditional).check))
-    assert model.sample(3, generator=rng()).shape == (3, 4)
-
-
-def fail_on_step_checks(check):
-    """`check` of a family, which fails where it is asked about a variable's value."""
-    def call(self, x, name="x", dtype=None):
-        assert name != "x_i", "each drawn value is read once more"
-        return check(self, x, name, dtype)
-
-    return call
-
-
 # --- the parts -------------------------------------------------------------------------------------------------------
 
 
@@ -199,27 +141,6 @@ def test_lstm_step_equals_torch():
         torch.testing.assert_close(a, b)
 
 
-def test_chain_equals_pixelcnn_plus_plus():
-    check.is_pixelcnn_plus_plus(PixelCNN((3, 2, 2), 4, 1, 3, conditional=DiscretizedLogisticMixture(3, 8), colors="chain"))
-
-
-def test_256_levels():
-    x = rows(Categorical(256), 2, 12)
-    for family in (Categorical(256), DiscretizedLogisticMixture(5, 256)):
-        model = PixelCNN((3, 2, 2), 6, 1, 3, conditional=family)
-        assert torch.isfinite(model.log_prob(x)).all() and model.outputs == 3 * family.num_parameters
-    assert PixelCNN((3, 2, 2), 4, 1, 3, conditional=family, colors="chain").outputs == 10 * 5     # PixelCNN++: 10 a component
-
-
-def test_fit_bfloat16_channels_last():
-    x = rows(Bernoulli(), 40, 64)
-    for kind in CONVOLUTIONS:
-        torch.manual_seed(0)
-        model = kind((8, 8), 8, 2, 3).initialize(x).to(memory_format=torch.channels_last)
-        history = fit(model, x, epochs=4, batch_size=20, lr=0.02, bf16=True, progress=False)
-        assert history.train[-1] < history.train[0] < 64
-
-
 @pytest.mark.parametrize("family", [Bernoulli(), Categorical(4), LOGISTIC], ids=str)
 def test_initialize_from_colors(family):
     x = (rows(family, 500, 12) * (torch.arange(12) < 4)).long()      # red at random, green and blue always 0
@@ -231,27 +152,15 @@ def test_initialize_from_colors(family):
         assert model.log_prob(x).mean() > before + 1
 
 
-def test_dropout():
-    for kind in MODELS:
-        model, x = drawn(kind((3, 3), 4, 2, 3, dropout=0.5)), rows(Bernoulli(), 4, 9)
-        assert not torch.equal(model.log_prob(x), model.log_prob(x))
-        assert torch.equal(model.eval().log_prob(x), model.log_prob(x))
-
-
 @pytest.mark.parametrize("make, message", [
     (lambda: PixelCNN((3, 8, 8), 32, 1, 3), "width is 32; expected a multiple of 3"),
     (lambda: PixelCNN((3, 8, 8), 30, 1, 3, inner=16), "inner is 16; expected a multiple of 3"),
-    (lambda: GatedPixelCNN((3, 8, 8), 32, 1, 3), "width is 32; expected a multiple of 3"),
-    (lambda: RowLSTM((3, 8, 8), 32, 1, 3), "width is 32; expected a multiple of 3"),
     (lambda: GatedPixelCNN((8, 8), depth=0), "depth is 0; expected at least 1"),
     (lambda: PixelCNN((8,)), r"shape is \[1, 8\]; expected \(channels, height, width\) or \(height, width\)"),
-    (lambda: PixelCNN((0, 8)), r"shape is \[1, 0, 8\]"),
     (lambda: PixelCNN((8, 8), first=4), "k is 4; expected an odd number"),
     (lambda: PixelCNN((8, 8), colors="blocks"), "colors is 'blocks'; expected 'masks' or 'chain'"),
     (lambda: PixelCNN((8, 8), colors="chain"), "colors is 'chain' and conditional Bernoulli.*expected a DiscretizedLogistic"),
     (lambda: PixelCNN((8, 8), classes=0), "classes is 0; expected at least 1, or None"),
-    (lambda: PixelCNN((4, 4), 4, 1, 3).log_prob(torch.zeros(1, 9)), r"x has 9 variables; this model has 16"),
-    (lambda: PixelCNN((4, 4), 4, 1, 3, conditional=Categorical(4)).log_prob(torch.full((1, 16), 4)), "x contains 4 at"),
     (lambda: RowLSTM((4, 4), 4, 1, 3, classes=2).log_prob(torch.zeros(1, 16)),
      r"context is None; expected the class of each row, 0 to 1"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0, 2])),
@@ -262,11 +171,3 @@ def test_dropout():
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_own_model_missing_methods():
-    for name, call in (("raw", lambda m: m.log_prob(torch.zeros(1, 4))), ("seen", lambda m: m.parents(0))):
-        model = ImageModel((2, 2))
-        model.head = torch.nn.ModuleList([torch.nn.Linear(1, 1)])
-        with pytest.raises(NotImplementedError, match=re.escape(f"ImageModel does not define {name}(image")):
-            call(model)

@@ -1,4 +1,4 @@
-"""What right scores, selections and models that look back do. The tests ask it of the library, mutants are caught by it."""
+"""What right scores, selections and models that look back do. The mutants are caught by it."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""What a right cell, layer or recurrent language model does. The tests ask it of the library, the mutants are caught by it."""
+"""What a right cell, layer or recurrent language model does. The mutants are caught by it."""
 from __future__ import annotations
 
 import torch

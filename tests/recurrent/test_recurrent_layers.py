@@ -1,12 +1,12 @@
-"""Layers against torch.nn's: value and gradient, several, in both directions, packed; torch's kernels against steps."""
+"""Layers against torch.nn's: value and gradient, several, packed; torch's kernels against steps; bad input."""
 from __future__ import annotations
 
 import pytest
 import torch
 from torch import nn
 
-from course_lib.recurrent import CELLS, Recurrent, RNNCell
-from course_lib.recurrent.layers import reverse, run, run_steps
+from course_lib.recurrent import CELLS, Recurrent
+from course_lib.recurrent.layers import run, run_steps
 from tests.recurrent import checks as check
 from tests.support.random import normal, redrawn
 from tests.support.tensors import gradients, same
@@ -18,23 +18,6 @@ from tests.support.types import untyped
 @pytest.mark.parametrize("cell", CELLS)
 def test_layers_equal_torch(cell, layers, bidirectional, lengths):
     check.is_torchs(cell, Recurrent, lengths, layers, bidirectional)
-
-
-def test_padding():
-    check.never_reads_the_padding(Recurrent)
-
-
-def test_dropout_between_layers():
-    check.drops_between_layers_only(Recurrent)
-
-
-def test_equal_lengths():
-    """All rows of the same length, packed: the same as without lengths."""
-    model, x = redrawn(Recurrent("lstm", 5, 7, 2)), normal(3, 6, 5)
-    a, last = model(x)
-    b, packed = model(x, lengths=torch.tensor([6, 6, 6]))
-    same(a, b)
-    same(last[1][1], packed[1][1])
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -50,32 +33,6 @@ def test_run_kernel_equals_run_steps(cell):
         same(a, b, 1e-12)
 
 
-def test_run_own_cell():
-    class Sum(RNNCell):
-        def step(self, a, state):
-            return (state[0] + a,)
-
-    cell, x = redrawn(Sum(3, 4)), normal(2, 6, 3)
-    outputs, (h,) = run(cell, x, cell.zeros(2))
-    same(h, cell.ahead(x).sum(dim=1))
-
-
-def test_reverse():
-    x = normal(5, 6, 2)
-    assert torch.equal(reverse(x)[:, 0], x[:, -1])
-    assert torch.equal(reverse(x, check.LENGTHS)[0, :2], x[0, :2].flip(0))
-    assert torch.equal(reverse(reverse(x, check.LENGTHS), check.LENGTHS), x)
-
-
-def test_learned_start():
-    model = Recurrent("lstm", 3, 4, learned_start=True)
-    x = torch.randn(2, 5, 3)
-    same(model(x)[0], Recurrent.forward(model, x, model.start(2))[0])
-    model(x)[0].sum().backward()
-    assert model.first.shape == (1, 2, 4) and (model.first.grad != 0).all()
-    assert Recurrent("lstm", 3, 4).first is None
-
-
 def test_from_torch_without_bias():
     theirs = nn.GRU(3, 4, bias=False, batch_first=True)
     x = torch.randn(2, 5, 3)
@@ -88,7 +45,6 @@ def test_from_torch_without_bias():
     (lambda: Recurrent("rnn", 3, 4, dropout=1.0), ValueError, "dropout is 1.0; expected a probability"),
     (lambda: Recurrent("gru", 3, 4, forget_bias=1.0), ValueError, "cell is 'gru'; expected forget_bias None, because only an LSTM has a forget gate"),
     (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5)), ValueError, r"x has shape \(2, 5\); expected \(B, T, 3\)"),
-    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 0, 3)), ValueError, "with B and T at least 1"),
     (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), ()), ValueError,
      "memory is 0 states; expected a tuple of 1 states"),
     (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), Recurrent("rnn", 3, 4).start(3)), ValueError,
@@ -98,7 +54,6 @@ def test_from_torch_without_bias():
     (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), lengths=torch.tensor([0, 6])), ValueError,
      "lengths goes from 0 to 6; expected 1 to 5"),
     (lambda: Recurrent.from_torch(nn.RNN(3, 4, nonlinearity="relu")), ValueError, "expected nonlinearity 'tanh' and proj_size 0"),
-    (lambda: Recurrent.from_torch(nn.LSTM(3, 4, proj_size=2)), ValueError, "expected nonlinearity 'tanh' and proj_size 0"),
 ])
 def test_bad_input(call, error, message):
     with untyped(), pytest.raises(error, match=message):

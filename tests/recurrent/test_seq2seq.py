@@ -5,10 +5,8 @@ import pytest
 import torch
 
 from course_lib.contract import check_all
-from course_lib.decoding import beam_search, exhaustive, greedy
 from course_lib.recurrent import SCORES, AttentiveLM, Seq2Seq, attentive
 from tests.recurrent import attention_checks as check
-from tests.support.random import drawn
 
 NAMES = [f"{score or 'one vector'}, {placement}" for score, placement in check.ARMS]
 
@@ -31,15 +29,6 @@ def test_contract(score, placement):
     torch.manual_seed(0)
     assert "causal, normalized" in str(check_all(Seq2Seq(5, 3, 4, score, placement), length=3,
                                                  context=torch.tensor([[3, 4, 3]])))
-
-
-def test_beam_search_equals_exhaustive():
-    torch.manual_seed(3)
-    model, source = drawn(Seq2Seq(6, 5, 4)), torch.tensor([[4, 3, 5]])
-    best = exhaustive(model, length=4, context=source, eos_id=2)
-    found = beam_search(model, length=4, beams=400, context=source, eos_id=2, length_penalty=0)
-    assert torch.equal(found.tokens[0, 0], best.tokens[0, 0])
-    assert greedy(model, length=4, context=source, eos_id=2).log_prob <= best.log_prob[0, 0] + 1e-9
 
 
 @pytest.mark.parametrize("call, error", [
@@ -72,8 +61,3 @@ def test_bad_input(call, error):
 def test_attentive_lm_equals_loop(score):
     check.looks_back(attentive, score)
     check_all(AttentiveLM(3, 4, "gru", score, bos_id=0), length=4)
-
-
-def test_attentive_lm_prompts():
-    check.looks_back(attentive, layers=2, embedding=3)
-    check.continues_prompts(attentive)

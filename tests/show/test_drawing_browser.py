@@ -1,13 +1,10 @@
-"""The drawings as a reader sees them: nothing overlaps, leaves its shape or fades, wide and narrow, light and dark."""
+"""The drawings as a reader sees them: nothing overlaps, leaves its shape or fades, light and dark."""
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
-from course_lib.show.architectures._canvas import COLOURS
 from course_lib.show.drawing import drawing, drawings
 
 HERE = Path(__file__).parent
@@ -34,8 +31,6 @@ def test_drawing_contrast(page, theme, ground):
         assert found["faint"] == [] and found["measured"] > 50, (name, theme)
 
 
-
-
 # --- in a page -------------------------------------------------------------------------------------------------------
 
 # What the book's theme does to outputs in the dark: grey behind them and room around, pictures dimmed.
@@ -57,43 +52,3 @@ def shown(page, htmls: list[str], width: int, theme: str = "light"):
     page.set_content(PAGE.format(theme=theme, css=THEME + CSS, outputs=outputs))
     page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalWidth > 0)")
     return page.query_selector_all("img")
-
-
-def html_of(name: str) -> str:
-    return drawing(name)._repr_mimebundle_()["text/html"]
-
-
-def narrow(image) -> list[str]:
-    """What is wrong with an image's width in its page."""
-    box, inside = image.bounding_box(), image.query_selector("..").evaluate("output => output.clientWidth")
-    found = ["wider than its box"] if box["width"] > inside + 0.5 else []
-    if 12 * box["width"] / 360 < 11:
-        found.append(f"the smallest text is {12 * box['width'] / 360:.1f} pixels high")
-    return found
-
-
-@pytest.mark.parametrize("width", [390, 900, 1280])
-def test_drawing_fits_page(page, width):
-    images = shown(page, [html_of(name) for name in drawings()], width)
-    for name, image in zip(drawings(), images, strict=True):
-        assert narrow(image) == [], name
-        box = image.bounding_box()
-        assert abs(box["height"] / box["width"] - drawing(name).height / drawing(name).width) < 0.01, "not distorted"
-
-
-def look(image) -> tuple:
-    """The colour at the left edge of an image, and what the page does to it and to the box around it."""
-    picture = Image.open(io.BytesIO(image.screenshot())).convert("RGB")
-    style = "e => { const s = getComputedStyle(e); return [s.backgroundColor, s.padding, s.filter] }"
-    return picture.getpixel((3, picture.height // 2)), image.evaluate(style), image.query_selector("..").evaluate(style)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_drawing_theme(page, theme):
-    page.emulate_media(color_scheme="light" if theme == "dark" else "dark")          # the system says otherwise
-    html, untouched = html_of("gpt"), ["rgba(0, 0, 0, 0)", "0px", "none"]
-    paper = tuple(bytes.fromhex(COLOURS["paper"][theme == "dark"][1:]))
-    assert look(*shown(page, [html], 900, theme)) == (paper, untouched, untouched)
-    if theme == "dark":                                              # without its classes it is changed
-        _, image, box = look(*shown(page, [html.replace("course-drawing dark-light", "")], 900, theme))
-        assert image[0] != untouched[0] and image[2] != "none" and box[0] != untouched[0]

@@ -1,4 +1,4 @@
-"""The drawings say what the models are: connections, shared weights, numbers and shapes come out of the library."""
+"""Two drawings that compute what they say: MADE's connections, and the numbers of one query."""
 from __future__ import annotations
 
 import math
@@ -8,33 +8,13 @@ from xml.etree import ElementTree
 
 import torch
 
-from course_lib import hub
-from course_lib.basics import MLP
-from course_lib.data.toy_stories import ADJECTIVES, SUBJECTS
-from course_lib.data.toy_translation import to_ids, translate, vocabularies
-from course_lib.density import FVSBN, MADE, NADE, Tabular
-from course_lib.pixels import CausalConv2d, GatedPixelCNN, MaskedConv2d, PixelCNN
-from course_lib.recurrent import LSTMCell, RecurrentLM
+from course_lib.density import MADE
 from course_lib.show.architectures import (
-    bert,
-    decoder_block,
-    dropped_arrows,
-    encoder_decoder,
-    gpt,
     made,
-    mlp,
-    nade,
     query_key_value,
-    rnn,
-    transformer_block,
 )
 from course_lib.show.drawing import SVG, drawing
-from course_lib.transformer import GPTConfig
 from course_lib.transformer.attention import attention_weights
-from course_lib.transformer.bert import BERT, BERTConfig
-from course_lib.transformer.blocks import DecoderBlock, TransformerBlock
-from course_lib.transformer.gpt import GPT
-from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 
 def signs(name: str, sign: str, tied: bool | None = None) -> list[str]:
@@ -58,67 +38,7 @@ def shapes(name: str) -> set[tuple[int, ...]]:
     return {tuple(map(int, found.split(", "))) for found in re.findall(r"\((\d+(?:, \d+)*)\)", texts(name))}
 
 
-# --- basics ----------------------------------------------------------------------------------------------------------
-
-
-def test_mlp_drawing():
-    model = MLP(mlp.WIDTHS)
-    n, hidden, _ = mlp.WIDTHS
-    assert signs("mlp", "unit") == [*(f"x{i + 1}" for i in range(n)), *(f"h{i + 1}" for i in range(hidden)), "z", "p"]
-    assert f"{model.weights[0].numel()} weights, {model.biases[0].numel()} biases" in texts("mlp")
-    assert f"{model.weights[1].numel()} weights, {model.biases[1].numel()} bias" in texts("mlp")
-    assert tuple(model.weights[0].shape) in shapes("mlp")
-    assert f"{sum(p.numel() for p in model.parameters())} numbers are learned" in texts("mlp")
-
-
 # --- density ---------------------------------------------------------------------------------------------------------
-
-
-def test_dropped_arrows_drawing():
-    said = re.findall(r"(\d+) parameters", texts("dropped_arrows"))
-    tables = [Tabular(4, parents) for parents in dropped_arrows.GRAPHS.values()]
-    assert said == [str(sum(p.numel() for p in table.parameters())) for table in tables]
-    kept = sum(len(table.parents(i)) for table in tables for i in range(4))
-    svg = drawing("dropped_arrows").svg
-    assert svg.count('cd-line cd-flow') == kept == 12 and svg.count('cd-cross') == 4 * 6 - kept
-
-
-def test_fvsbn_drawing():
-    model = FVSBN(4)
-    drawn = signs("fvsbn", "weight")
-    assert len(set(drawn)) == len(drawn) == model.bias.numel() + int(model.earlier.sum())
-    pairs = {(int(label[2]), int(label[1])) for label in drawn if label[1] != "0"}
-    assert pairs == {(int(i) + 1, int(j) + 1) for i, j in model.earlier.nonzero()}
-    assert signs("fvsbn", "weight", tied=True) == []
-    assert f"= {len(drawn)} parameters" in texts("fvsbn")
-
-
-def test_nade_drawing():
-    model = NADE(nade.N, nade.H)
-    readers = Counter(f"w{j + 1}" for i in range(model.n) for j in model.parents(i))
-    readers["c"] = model.n                                           # every layer reads the bias
-    below = Counter({label: 1 for label in readers})                 # the running sum meets each of them once
-    assert Counter(signs("nade", "weight", tied=True)) == readers + below
-    assert signs("nade", "weight", tied=False) == [f"V{i + 1},b{i + 1}" for i in range(model.n)]
-    assert len(signs("nade", "plus")) == model.n - 1
-    assert {model.W.squeeze(1).T.shape, model.V.squeeze(1).shape} == {(2, 4), (4, 2)}
-    assert "W (2, 4)" in texts("nade") and "V (4, 2)" in texts("nade") and "(B, 2)" in texts("nade")
-
-
-def test_rnn_drawing():
-    drawn = Counter(signs("rnn", "weight", tied=True))
-    assert drawn == {"Wxh": rnn.T, "Whh": rnn.T, "Why": rnn.T} and signs("rnn", "weight", tied=False) == []
-    boxes = signs("rnn", "tensor")
-    assert [b for b in boxes if b in set(rnn.WORD)] == [b for pair in zip(rnn.WORD[:-1], rnn.WORD[1:]) for b in pair]
-    assert [b for b in boxes if b[0] == "h" and len(b) == 2] == [f"h{t}" for t in range(rnn.T + 1)]
-    model = RecurrentLM(rnn.LETTERS, rnn.H, "rnn")
-    assert model.head.weight.shape == (4, 3) and "(B, 4)" in texts("rnn") and "(B, 3)" in texts("rnn")
-
-
-def test_lstm_drawing():
-    assert signs("lstm", "operation") == ["×"] * 3 and len(signs("lstm", "plus")) == 1
-    assert {"ft", "it", "ot", "gt"} <= set(signs("lstm", "tensor")) and LSTMCell.gates == 4
-    assert "(B, 64)" in texts("lstm") and "(B, 256)" in texts("lstm")
 
 
 def test_made_drawing():
@@ -149,23 +69,6 @@ def test_made_drawing():
 # --- transformers ----------------------------------------------------------------------------------------------------
 
 
-def test_pixelcnn_drawing():
-    model = PixelCNN((8, 8), 4, depth=1, first=3)
-    kinds = [m.kind for m in model.modules() if isinstance(m, MaskedConv2d) and m.kernel_size != (1, 1)]
-    drawn = [label for label in signs("pixelcnn", "layer")]
-    assert [label[-1] for label in drawn if "mask" in label] == kinds == ["A", "B"]
-    within = [m for m in model.blocks[0].children() if isinstance(m, MaskedConv2d)]
-    assert len([label for label in drawn if "ReLU" in label]) - 1 == len(within) == 3
-    assert "2 ×" in drawn[-1] and len(model.head) == 2 and len(signs("pixelcnn", "mask")) == 2
-
-
-def test_gated_pixelcnn_drawing():
-    layer = GatedPixelCNN((8, 8), 4, depth=2).layers[1]
-    convolutions = [m for m in layer.modules() if isinstance(m, CausalConv2d)]
-    assert len(signs("gated_pixelcnn", "layer")) == len(convolutions) == 4
-    assert len(signs("gated_pixelcnn", "operation")) == len(signs("gated_pixelcnn", "plus")) == 2
-
-
 def test_query_key_value_drawing():
     vocabulary, i = ["the", "cat", "chases", "dog"], query_key_value.ASKS - 1
     table = torch.randn(4, 8, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
@@ -182,86 +85,3 @@ def test_query_key_value_drawing():
     assert signs("query_key_value", "weight", tied=True) == ["WK", "WV"]           # W^Q is met by one word here
     wanted = {W_Q.shape, W_V.shape, q[i].shape, K.shape, (X @ W_V).shape, scores.shape, (X @ W_V)[i].shape}
     assert shapes("query_key_value") == set(map(tuple, wanted))
-
-
-def test_transformer_block_drawing():
-    t = transformer_block
-    block = TransformerBlock(t.D, t.HEADS, t.D_FF, norm="pre")
-    met = []
-    for layer in (block.residual1.norm, block.feed_forward.widen, block.feed_forward):
-        layer.register_forward_hook(lambda layer, given, out: met.append(tuple(out.shape)))
-    x = torch.randn(t.B, t.T, t.D)
-    out = block(x)
-    head = block.attention.keys_values(x).k
-    assert tuple(head.shape) == (t.B, t.HEADS, t.T, 4)
-    assert f"{t.HEADS} heads, each (1, 5, 4)" in texts("transformer_block")
-    assert shapes("transformer_block") == {*met, tuple(out.shape), (t.B, t.T, head.shape[-1])}
-    assert len(signs("transformer_block", "plus")) == len(signs("transformer_block", "elsewhere")) == 2
-    with torch.no_grad():                                            # the equation at the foot is the library's
-        u = x + block.attention(block.residual1.norm(x))
-        assert torch.allclose(block(x), u + block.feed_forward(block.residual2.norm(u)), atol=1e-6)
-
-
-def test_decoder_block_drawing():
-    d = decoder_block
-    assert (d.T, d.S) == (len(encoder_decoder.TARGET), len(encoder_decoder.SOURCE))
-    block = DecoderBlock(d.D, d.HEADS, d.D_FF)
-    h, m = torch.randn(1, d.T, d.D), torch.randn(1, d.S, d.D)
-    met = []
-    block.feed_forward.widen.register_forward_hook(lambda layer, given, out: met.append(tuple(out.shape)))
-    z = block(h, m)
-    assert shapes("decoder_block") == {tuple(h.shape), tuple(m.shape), tuple(z.shape), *met, (d.T, d.T), (d.T, d.S)}
-    assert block.cross_attention.weights(h, m).shape[-2:] == (d.T, d.S)
-    assert len(signs("decoder_block", "plus")) == 3 and signs("decoder_block", "layer").count("layer norm") == 3
-    with torch.no_grad():                                            # the equations at the foot are the library's
-        u = block.residual1.norm(h + block.attention(h, causal=True))
-        w = block.residual2.norm(u + block.cross_attention(u, m))
-        assert torch.allclose(z, block.residual3.norm(w + block.feed_forward(w)), atol=1e-6)
-    near = torch.autograd.functional.jacobian(lambda h: block(h, m)[0, :, 0], h).abs().sum((1, 3)) > 0
-    assert torch.equal(near, torch.ones(d.T, d.T).tril().bool())     # the mask that is drawn
-
-
-def test_encoder_decoder_drawing():
-    e = encoder_decoder
-    pair, (english, italian) = translate("I love hiking"), vocabularies()
-    assert (pair.source, (*pair.target, "</s>")) == (e.SOURCE, e.TARGET)
-    X, Y = to_ids([pair])
-    model = Transformer(TransformerConfig(len(english), len(italian), pad_id=0, bos_id=1, eos_id=2, d_model=64, heads=4,
-                                          d_ff=128, encoder_layers=1, decoder_layers=1))
-    memory, _ = model.encode(X)
-    assert {tuple(X.shape), tuple(Y.shape), tuple(memory.shape), (*Y.shape, 64)} == shapes("encoder_decoder")
-    assert model.head is None and len(signs("encoder_decoder", "layer", tied=True)) == 2         # E, and E transposed
-    said = " ".join(texts("encoder_decoder").split())
-    assert " ".join(("<s>", *e.TARGET[:-1])) in said and " ".join(e.TARGET) in said
-
-
-def test_gpt_drawing():
-    s = hub.load("gpt-tiny-shakespeare").config
-    assert (s.vocab_size, s.d_model, s.layers, s.window) == (gpt.V, gpt.D, gpt.LAYERS, gpt.WINDOW)
-    model = GPT(GPTConfig(s.vocab_size, s.window, 1, s.heads, s.d_model))
-    tokens = torch.zeros(1, gpt.T, dtype=torch.long)
-    wanted = {tokens.shape, model(tokens).shape, model.tokens.weight.shape, model.positions.table.weight.shape,
-              model.tokens(tokens).shape}
-    assert shapes("gpt") == set(map(tuple, wanted))
-    assert model.head is None and signs("gpt", "layer", tied=True) == ["embedding E", "linear E⊤"]
-    assert signs("gpt", "tensor") == [*gpt.TEXT[:-1], *gpt.TEXT[1:]], "each target is the next token"
-    assert f"L = {gpt.LAYERS} ×" in texts("gpt")
-
-
-def test_bert_drawing():
-    words = {word for subject in SUBJECTS.values() for part in subject for word in part.replace("/", "").split()}
-    words |= {*ADJECTIVES, "he", "she", "who", "what", "where"}
-    assert len(words) + 5 == bert.V and {"baker", "kneads", "warms", "he"} <= words            # and five special signs
-    model = BERT(BERTConfig(bert.V, window=32, layers=bert.BLOCKS, heads=2, d_model=bert.D))
-    separators = [t for t, token in enumerate(bert.TOKENS) if token == "[SEP]"]
-    assert bert.SEGMENTS == [int(t > separators[0]) for t in range(len(bert.TOKENS))]
-    encoded = model(torch.zeros(1, len(bert.TOKENS), dtype=torch.long))
-    wanted = {encoded.tokens.shape, model.tokens.weight.shape, model.types.weight.shape,
-              model.positions.table.weight.shape, model.nsp.weight.T.shape}
-    assert shapes("bert") == set(map(tuple, wanted))
-    single = signs("bert", "layer", tied=False)
-    assert [label for label in single if label[0] == "S"] == [f"S[{segment}]" for segment in bert.SEGMENTS]
-    assert [label for label in single if label[0] == "P"] == [f"P[{t}]" for t in range(len(bert.TOKENS))]
-    tied = signs("bert", "layer", tied=True)
-    assert tied == [*(f"E[x{t}]" for t in range(len(bert.TOKENS))), "linear E⊤ + c"]
-    assert bert.TOKENS[bert.HIDDEN] == "[MASK]" and f"p(x{bert.HIDDEN} | x\u0303)" in texts("bert")

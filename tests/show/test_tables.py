@@ -39,10 +39,6 @@ def test_table_html_and_text():
     assert "<caption>what &amp; why</caption>" in made._repr_html_() and 'scope="col"' in made._repr_html_()
 
 
-def test_table_text_column():
-    assert repr(show.table(["a"], [["1 ± 0"], [10]])) == "a\n1 ± 0\n10"
-
-
 def test_table_bad_row():
     with pytest.raises(ValueError, match=r"rows\[1\] has 1 cells; expected 2, the number of columns"):
         show.table(["a", "b"], [[1, 2], [3]])

@@ -1,4 +1,4 @@
-"""What a right loss, schedule and step of training do. The tests ask it of the library, the mutants are caught by it."""
+"""What a right loss, schedule and step of training do. The mutants are caught by it."""
 from __future__ import annotations
 
 import torch

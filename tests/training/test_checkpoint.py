@@ -2,32 +2,18 @@
 from __future__ import annotations
 
 import os
-import random
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from course_lib.autoregressive import AutoregressiveModel
-from course_lib.conditional import Categorical, Conditional, DiscretizedLogisticMixture
-from course_lib.density import FVSBN, MADE, Mixture
 from course_lib.training import CheckpointError, checkpoint, fit
-from tests.support import zoo
 from tests.support.training import SETTINGS, SPLIT, Killed, Noisy, assert_same, killed, run
 
 
 @pytest.fixture(scope="module")
 def whole():
     return run(Noisy())
-
-
-def test_random_states_restored():
-    states = checkpoint.random_states(torch.device("cpu"))
-    drawn = torch.rand(3).tolist(), np.random.rand(3).tolist(), np.random.randn(), random.random(), random.gauss(0, 1)
-    checkpoint.set_random_states(states, torch.device("cpu"))
-    again = torch.rand(3).tolist(), np.random.rand(3).tolist(), np.random.randn(), random.random(), random.gauss(0, 1)
-    assert again == drawn
 
 
 @pytest.mark.parametrize("failing, nth, kept", [
@@ -49,15 +35,6 @@ def test_write_interrupted(whole, tmp_path, monkeypatch, failing, nth, kept):
     found = checkpoint.read(path)
     assert (found[1]["position"]["step"] if found else 0) == kept
     assert_same(run(Noisy(), path, checkpoint_every=2), whole)
-
-
-def test_partial_file_ignored(whole, tmp_path):
-    path = tmp_path / "run.ckpt"
-    killed(path, 9)
-    part = path.with_name("run.ckpt.part")
-    part.write_bytes(path.read_bytes()[:1000])
-    assert_same(run(Noisy(), path), whole)
-    assert not part.exists()
 
 
 def test_write_full_disk(tmp_path, monkeypatch):
@@ -159,26 +136,3 @@ def test_other_data_or_model_refused(tmp_path):
 
     with pytest.raises(CheckpointError, match="model was Noisy, now Renamed"):
         fit(Renamed(), *SPLIT, checkpoint=path, **SETTINGS)
-
-
-def test_missing_setting_refused(tmp_path):
-    path = tmp_path / "run.ckpt"
-    killed(path, 6, lengths=torch.arange(37))
-    with pytest.raises(CheckpointError, match="belongs to another run: by_length was True, now None"):
-        run(Noisy(), path)
-
-
-def test_models_compared_by_config(tmp_path, monkeypatch):
-    data = torch.randint(2, (12, 4), generator=torch.Generator().manual_seed(0))
-    settings = {"epochs": 1, "progress": False}
-    for name, other in (("FVSBN", FVSBN(4, [3, 2, 1, 0])), ("MADE", MADE(4, (5, 3), Categorical(6), zoo.ORDER, seed=7)),
-                        ("MADE", MADE(4, (5, 3), DiscretizedLogisticMixture(2, 6), zoo.ORDER, seed=8)),
-                        ("Mixture", Mixture([FVSBN(4), FVSBN(4)]))):
-        path = tmp_path / f"{name}.ckpt"
-        fit(zoo.make(name), data, checkpoint=path, **settings)
-        with monkeypatch.context() as patch:
-            patch.setattr(AutoregressiveModel, "extra_repr", lambda self: "printed otherwise")
-            patch.setattr(Conditional, "__repr__", lambda self: "a family")
-            fit(zoo.make(name), data, checkpoint=path, **settings)   # the same run, goes on
-        with pytest.raises(CheckpointError, match="belongs to another run: config"):
-            fit(other, data, checkpoint=path, **settings)

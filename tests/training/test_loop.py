@@ -8,10 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear, loop
+from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear
 from course_lib.training.batches import epoch_batches
-from tests.support.training import SMALL, Climber, Logits
-from tests.training import checks as check
+from tests.support.training import SMALL, Logits
 
 
 @pytest.fixture
@@ -68,18 +67,6 @@ def test_fit_short_last_batch():
     assert abs(history.train[0] - plain[0]) > 0.01                   # the mean of means would be seen
 
 
-def test_fit_uses_loss_of_model(data):
-    class WithLoss(Logits):
-        def loss(self, batch):
-            assert batch.dtype == torch.uint8
-            return 3 * -self.log_prob(batch).mean() + 1
-
-    plain = fit(Logits(), data, epochs=1, batch_size=23, lr=1e-3)
-    history = fit(WithLoss(), data, data, epochs=1, batch_size=23, lr=1e-3)
-    assert history.train[0] == pytest.approx(3 * plain.train[0] + 1, rel=1e-12)
-    assert history.valid[0] < plain.train[0]                         # validated in nats
-
-
 def test_fit_with_context(data):
     context = torch.randn(23, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     model, reference = Logits(), Logits()
@@ -133,14 +120,6 @@ def test_fit_token_weighted_loss(data):
 # --- clipping, decay, schedules ---------------------------------------------------------------------------------------
 
 
-def test_clip_global_norm():
-    check.clips_by_the_global_norm(loop)
-
-
-def test_weight_decay_of_matrices():
-    check.decays_matrices_alone(loop)
-
-
 def test_schedules():
     assert [constant(6, 3)(s) for s in range(1, 7)] == [1 / 3, 2 / 3, 1, 1, 1, 1]
     assert [linear(6, 2)(s) for s in range(1, 7)] == pytest.approx([0.5, 1, 0.8, 0.6, 0.4, 0.2])
@@ -161,29 +140,6 @@ def test_cosine_equals_torch():
         assert cosine(17)(step) == pytest.approx(optimizer.param_groups[0]["lr"], abs=1e-12)
         optimizer.step()
         schedule.step()
-
-
-def test_fit_integer_settings(data):
-    one, two = Logits(), Logits()
-    fit(one, data, epochs=2, lr=1, betas=(0, 0.5), weight_decay=0, clip=1, schedule=lambda step: 1)
-    fit(two, data, epochs=2, lr=1.0, betas=(0.0, 0.5), clip=1.0)
-    assert torch.equal(one.weight, two.weight)
-
-
-def test_fit_schedule(data):
-    steps = []
-
-    def halve(step):
-        steps.append(step)
-        return 0.5 ** step
-
-    model = Climber()
-    history = fit(model, data, epochs=2, batch_size=10, lr=0.1, schedule=halve)
-    assert steps[-6:] == [1, 2, 3, 4, 5, 6]
-    assert history.lr == [0.1 * 0.5 ** 3, 0.1 * 0.5 ** 6]
-    assert model.w.item() == pytest.approx(0.1 * (1 - 0.5 ** 6), rel=1e-6)        # Adam moves by lr on a constant slope
-    assert fit(Climber(), data, epochs=2, batch_size=10, lr=0.1, schedule="linear").lr == pytest.approx(
-        [0.1 * 4 / 6, 0.1 / 6])
 
 
 def test_epoch_batches_by_length():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.training import History, epoch_order, evaluate, fit, loop
+from course_lib.training import History, evaluate, fit
 from tests.support.training import SMALL, Climber, Logits, Recorder
 
 
@@ -30,28 +30,7 @@ def test_early_stopping(data):
     assert "stopped early, best weights restored" in str(history)
 
 
-def test_fit_without_patience(data):
-    model = Climber()
-    history = fit(model, data, data, epochs=9, batch_size=23, lr=0.1)
-    assert model.w.item() == pytest.approx(0.9, rel=1e-5)
-    assert history.epochs == 9 and history.best_epoch in (5, 6) and not history.restored and not history.stopped
-
-
-def test_early_stopping_restores_at_end(data):
-    model = Climber()
-    history = fit(model, data, data, epochs=7, batch_size=23, lr=0.1, patience=3)
-    assert history.epochs == 7 and not history.stopped and history.restored
-    assert evaluate(model, data)[0] == min(history.valid)
-
-
 # --- randomness -------------------------------------------------------------------------------------------------------
-
-
-def test_epoch_order():
-    orders = {(seed, epoch): tuple(epoch_order(50, seed, epoch).tolist())
-              for seed in (-1, 0, 1, 2) for epoch in (1, 2, 3)}
-    assert len(set(orders.values())) == len(orders)
-    assert all(sorted(order) == list(range(50)) for order in orders.values())
 
 
 def test_fit_repeatable(data):
@@ -147,18 +126,3 @@ def test_history_json_and_plot(data):
     assert drawn["training"] == history.train and drawn["validation"] == history.valid
     assert ax.get_xlabel() == "epoch"
     assert fit(Logits(), data, epochs=1).to_dict()["valid"] == []
-
-
-def test_fit_progress_bar(data, monkeypatch):
-    made = []
-
-    class Bar(loop.tqdm):
-        def __init__(self, *args, **kwargs):
-            made.append(kwargs)
-            super().__init__(*args, **kwargs)
-
-    monkeypatch.setattr(loop, "tqdm", Bar)
-    fit(Logits(), data, epochs=2, batch_size=10)
-    fit(Logits(), data, epochs=2, batch_size=10, progress=False)
-    assert "disable" not in made[0] and made[0]["total"] == 6        # so that TQDM_DISABLE is heard
-    assert made[1]["disable"] is True

@@ -18,14 +18,6 @@ def uniform(vocabulary):
     return NGram(n=1, vocab_size=vocabulary).fit_counts(list(range(vocabulary)))
 
 
-@pytest.mark.parametrize("vocabulary", [2, 7, 1000])
-def test_perplexity_uniform(vocabulary):
-    x = some_text(min(vocabulary, 50), 40)
-    assert perplexity(uniform(vocabulary), x) == pytest.approx(vocabulary, rel=1e-5)
-    assert bits_per_token(uniform(vocabulary), x) == pytest.approx(math.log2(vocabulary), rel=1e-5)
-    assert bits_per_character(uniform(vocabulary), x, 80) == pytest.approx(math.log2(vocabulary) / 2, rel=1e-5)
-
-
 def test_units_equal_factors():
     model = NGram(n=2, vocab_size=5, bos_id=4, smoothing="kneser-ney").double().fit_counts([some_text(4, 100)])
     texts = [some_text(4, length, length) for length in (9, 3, 9, 14)]

@@ -1,12 +1,9 @@
 """A run that is killed and started again ends as if nothing had happened, bit for bit."""
 from __future__ import annotations
 
-import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -24,11 +21,6 @@ def whole():
     return run(Noisy())
 
 
-def test_run_stops_early(whole):
-    history = whole[0]
-    assert history["stopped"] and history["restored"] and 1 < history["best_epoch"] < len(history["train"]) < 12
-
-
 @pytest.mark.parametrize("every", [None, 1, 3])
 @pytest.mark.parametrize("call", [2, 5, 11, 18, 24])
 def test_resume_bit_for_bit(whole, tmp_path, every, call):
@@ -40,28 +32,6 @@ def test_resume_bit_for_bit(whole, tmp_path, every, call):
     if not path.exists():                                            # too early for a checkpoint: it starts again
         resumed = Noisy()
     assert_same(run(resumed, path, checkpoint_every=every), whole)
-
-
-def test_resume_mid_epoch(tmp_path):
-    path = tmp_path / "run.ckpt"
-    killed(path, 12, checkpoint_every=1)                             # epoch 3 has 2 steps behind it, and a third
-    steps = []
-
-    class Counting(Noisy):
-        def loss(self, batch):
-            steps.append(int(self.calls) + 1)
-            return super().loss(batch)
-
-    Counting.__name__ = "Noisy"
-    run(Counting(), path, checkpoint_every=1)
-    assert steps[0] == 12
-
-
-def test_resume_repeatedly(whole, tmp_path):
-    path = tmp_path / "run.ckpt"
-    for call in range(2, 26):
-        killed(path, call, checkpoint_every=1)
-    assert_same(run(Noisy(), path, checkpoint_every=1), whole)
 
 
 def test_resume_finished_run(whole, tmp_path):
@@ -131,51 +101,3 @@ def test_resume_after_sigkill(whole, tmp_path):
     _, state = checkpoint.read(path)
     assert (state["position"]["epoch"], state["position"]["batch"], state["position"]["step"]) == (4, 0, 12)
     assert_same(run(Noisy(), path, checkpoint_every=3), whole)
-
-
-def die_at_any_moment(path, deaths):
-    """Children that write all the time, killed by their parent's clock, until so many have died of it.
-
-    One that lives to the end, because the parent was held up, leaves nothing to resume: its files go, the next begins.
-    """
-    class Slow(Noisy):
-        def loss(self, batch):
-            time.sleep(0.005)                                        # longer, in all, than the parent looks away
-            return super().loss(batch)
-
-    Slow.__name__ = "Noisy"
-    run(Noisy())                                                     # what torch loads late is there before the forks
-    chance = random.Random(0)
-    for _ in range(50 * deaths):
-        written = path.stat().st_mtime_ns if path.exists() else 0
-        child = os.fork()
-        if child == 0:
-            try:
-                run(Slow(), path, checkpoint_every=1)
-            finally:
-                os._exit(0)
-        ended = 0
-        while not ended and not (path.exists() and path.stat().st_mtime_ns > written):
-            ended = os.waitpid(child, os.WNOHANG)[0]
-            time.sleep(0.001)
-        time.sleep(0.05 * chance.random())
-        if not ended:
-            os.kill(child, signal.SIGKILL)
-            ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != -signal.SIGKILL
-        if ended:
-            for file in path.parent.iterdir():
-                file.unlink()
-            continue
-        deaths -= 1
-        if deaths == 0:
-            return True
-    return False
-
-
-@pytest.mark.thorough
-def test_resume_after_sigkill_any_moment(whole, tmp_path):
-    path = tmp_path / "run.ckpt"
-    code, out, error = in_another_process(f"print(here.die_at_any_moment(here.Path({str(path)!r}), 3))")
-    assert (code, out) == (0, "True\n"), error
-    assert list(tmp_path.iterdir())                                  # run.ckpt, or between two renames run.ckpt.previous
-    assert_same(run(Noisy(), path, checkpoint_every=1), whole)

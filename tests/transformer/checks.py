@@ -1,4 +1,4 @@
-"""What a right attention, block or GPT does. The tests ask it of the library, the mutants are caught by it."""
+"""What a right attention, block or GPT does. The mutants are caught by it."""
 from __future__ import annotations
 
 import math

@@ -1,15 +1,10 @@
-"""Attention against loops, against torch, and against what a mask promises."""
+"""Attention against loops and torch, dropout under masks, bad input. The rest: checks.py."""
 from __future__ import annotations
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from course_lib import transformer
-from course_lib.transformer import _fused_attention as fused
 from course_lib.transformer._fused_attention import fused_attention
 from course_lib.transformer.attention import MultiHeadAttention, attention
 from course_lib.transformer.kv_cache import KVCache
@@ -29,26 +24,8 @@ def test_attention_equals_loops(form):
 
 
 @BOTH
-def test_attention_empty_rows(form):
-    check.gives_zeros_where_nothing_may_be_seen(form)
-
-
-@BOTH
 def test_attention_refuses_masks(form):
     check.refuses_what_only_happens_to_fit(form)
-
-
-@BOTH
-def test_attention_dropout(form):
-    check.drops_weights(form)
-
-
-def test_fused_attention_tiny_dropout():
-    check.drops_under_masks(fused_attention)
-
-
-def test_drop_components():
-    check.drops_independently(fused.drop)
 
 
 def test_fused_attention_dropout_under_mask():
@@ -63,49 +40,12 @@ def test_fused_attention_dropout_under_mask():
         assert 0 < dropped.sum() < dropped.numel()
 
 
-def test_attention_gradcheck():
-    q, k, v = (normal(1, 2, n, 3, seed=n, grad=True) for n in (2, 4, 5))
-    mask = torch.tensor([[1, 0, 1, 1], [0, 0, 0, 0]]).bool()
-    assert torch.autograd.gradcheck(lambda q, k, v: attention(q, k, v[:, :, :4], mask), (q, k, v))
-    assert torch.autograd.gradcheck(lambda q, k, v: fused_attention(q, k, v[:, :, :4], mask), (q, k, v))
-
-
 @pytest.mark.parametrize("T, S", [(5, 5), (1, 5), (3, 5), (1, 1)])
 def test_fused_attention_causal(T, S):
     q, k, v = normal(2, 3, T, 4), normal(2, 3, S, 4, seed=1), normal(2, 3, S, 4, seed=2)
     same(fused_attention(q, k, v, causal=True), attention(q, k, v, causal_mask(T, S)))
     pad = some_mask(2, 1, 1, S)
     same(fused_attention(q, k, v, pad, causal=True), attention(q, k, v, pad & causal_mask(T, S)))
-
-
-def test_fused_attention_causal_padding():
-    check.is_causal_past_padding(fused)
-
-
-def test_fused_attention_memory():
-    """No tensor, forward or backward, has as many elements as there are pairs of positions; the result is the same."""
-    T = fused.LONG + 8
-    q, k, v = (normal(2, 1, T, 4, seed=s).float().requires_grad_() for s in range(3))
-    pad = torch.ones(2, 1, 1, T, dtype=torch.bool)
-    pad[0, ..., :100] = pad[1, ..., -200:] = False
-    with Largest() as largest:
-        out = fused_attention(q, k, v, pad, causal=True)
-        out.sum().backward()
-    assert largest.size < T * T / 10
-    with Largest() as largest:
-        same(out, attention(q, k, v, pad & causal_mask(T)), 1e-5)
-    assert largest.size >= T * T
-
-
-class Largest(TorchDispatchMode):
-    """Elements of the largest tensor that an operation gives."""
-
-    size = 0
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        out = operation(*args, **(kwargs or {}))
-        self.size = max(self.size, *(t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)), 0)
-        return out
 
 
 def test_masks():
@@ -130,10 +70,6 @@ def test_padding_mask_refuses():
 # --- several heads ---------------------------------------------------------------------------------------------------
 
 
-def test_multi_head_equals_torch():
-    check.is_torchs_multihead(MultiHeadAttention)
-
-
 def test_multi_head_equals_torch_without_bias():
     ours = redrawn(MultiHeadAttention(12, 4, bias=False))
     theirs = nn.MultiheadAttention(12, 4, bias=False, batch_first=True).double()
@@ -141,41 +77,6 @@ def test_multi_head_equals_torch_without_bias():
     x, m = normal(2, 5, 12), normal(2, 3, 12, seed=1)
     same(ours(x, m), theirs(x, m, m)[0])
     same(ours(x), theirs(x, x, x)[0])
-
-
-def test_multi_head_mask_by_row():
-    check.tells_rows_from_heads(MultiHeadAttention)
-
-
-def test_multi_head_dropout():
-    check.drops_in_training_alone(MultiHeadAttention)
-
-
-def test_multi_head_cache():
-    check.continues_from_its_cache(transformer)
-
-
-def test_cache_select():
-    check.selects_without_writing(transformer)
-
-
-def test_cache_growth():
-    cache, moved = KVCache(4), 0
-    for t in range(100):
-        old = cache.kv
-        cache.append(torch.zeros(2, 1, 1, 1, 2))
-        moved += old is not cache.kv
-    assert cache.length == 100 and cache.kv.shape[3] <= 256 and moved <= 7
-
-
-def test_multi_head_dtype():
-    ours = MultiHeadAttention(12, 3).to(torch.bfloat16)
-    assert ours(torch.zeros(1, 2, 12, dtype=torch.bfloat16)).dtype == torch.bfloat16
-
-
-def test_fused_attention_uses_kernel():
-    q, k, v = (normal(2, 3, 5, 4, seed=s).float() for s in range(3))
-    assert torch.equal(fused_attention(q, k, v), F.scaled_dot_product_attention(q, k, v))
 
 
 @pytest.mark.parametrize("make, message", [

@@ -48,13 +48,6 @@ def test_logits_and_round_trip(tmp_path, changes):
     same(again.eval()(TOKENS).logits, want, 1e-5)
 
 
-def test_sharded_files(tmp_path):
-    model = theirs()
-    model.save_pretrained(tmp_path, max_shard_size="2KB")
-    assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
-    same(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS).logits, 1e-5)
-
-
 def test_logits_with_padding(tmp_path):
     """On the right, and on the left, where positions count the real tokens."""
     model, ours = pair(tmp_path)
@@ -103,6 +96,7 @@ def ours_generated(found):
 
 
 PROMPTS = [[2, 3, 4, 5], [6], [7, 8], [9, 10, 3]]
+
 
 @pytest.fixture(scope="module", params=range(3))
 def pair_that_ends(request, tmp_path_factory):

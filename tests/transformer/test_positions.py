@@ -17,7 +17,6 @@ from course_lib.transformer import (
     sinusoidal,
 )
 from course_lib.transformer.positions import (
-    frequencies,
     offset_difference,
     offset_distance,
     offset_product,
@@ -28,15 +27,6 @@ from tests.support.tensors import same
 from tests.transformer import checks as check
 
 F64 = torch.float64
-
-
-def test_sinusoidal_formula():
-    check.is_the_table(sinusoidal)
-
-
-def test_sinusoidal_shape():
-    assert sinusoidal(torch.zeros(2, 3, dtype=torch.long), 5).shape == (2, 3, 5)
-    assert sinusoidal(7, 5).dtype == torch.float32 and len(frequencies(7)) == 4
 
 
 @pytest.mark.parametrize("d", [5, 6])
@@ -69,11 +59,6 @@ def test_rotary():
     x = normal(5, 6)
     turned = torch.stack([offset_rotation(-t, 6) @ x[t] for t in range(5)])   # turned the other way round
     same(rotary(x), turned)
-
-
-def test_rotary_positions_by_row():
-    x, positions = normal(2, 3, 6), torch.tensor([[0, 1, 2], [5, 6, 9]])
-    same(rotary(x, positions)[1], rotary(x[1], positions[1]))
 
 
 # --- modules ---------------------------------------------------------------------------------------------------------

@@ -1,17 +1,14 @@
-"""Rotary positions in a GPT, and generation past the window with a past that rolls."""
+"""Rotary positions in a GPT: the contract, padding, bad input. Generation past the window: rotary_checks.py."""
 from __future__ import annotations
 
 import pytest
 import torch
 
-from course_lib import hub
 from course_lib.contract import check_all
-from course_lib.decoding import beam_search, greedy
 from course_lib.transformer import (
     RollingCache,
     RotaryAttention,
     RotaryGPT,
-    rotary_attention,
     rotary_gpt,
 )
 from tests.support.types import untyped
@@ -24,40 +21,8 @@ def test_contract():
     assert "causal, normalized (sum of p over 27 states = 1.000000), both views agree" in line
 
 
-def test_rotary_attention_equals_loops():
-    check.turns_queries_and_keys(rotary_attention)
-
-
-def test_rolling_cache():
-    check.keeps_the_last(rotary_attention)
-
-
-def test_rolling_equals_sliding_window():
-    check.rolls_as_a_sliding_window(rotary_gpt)
-
-
 def test_default_rereads_window():
     check.reads_anew_unless_told(rotary_gpt)
-
-
-def test_step_with_hook():
-    """The step that leaves calls out, and the one that makes them."""
-    model, called = small(rotary_gpt, rolling=True), []
-    short = greedy(model, 12)
-    handle = model.blocks[1].attention.register_forward_hook(lambda *_: called.append(1))
-    assert torch.equal(greedy(model, 12).tokens, short.tokens) and len(called) == 12
-    handle.remove()
-
-
-def test_beam_search_rolling():
-    """One beam is greedy search; of several the best has the probability of its own steps."""
-    model = small(rotary_gpt, rolling=True)
-    assert torch.equal(beam_search(model, 12, beams=1).tokens[:, 0], greedy(model, 12).tokens)
-    found = beam_search(model, 12, beams=3)
-    text = torch.cat([torch.tensor([0]), found.tokens[0, 0]])
-    with torch.no_grad():
-        log_p = check.sliding_window(model, text)
-    assert log_p[:-1].gather(1, text[1:, None]).sum().item() == pytest.approx(found.log_prob.item(), abs=1e-6)
 
 
 def test_padding_either_side():
@@ -67,13 +32,6 @@ def test_padding_either_side():
     for tokens, mask in (([0, 0, 5, 1, 2], [0, 0, 1, 1, 1]), ([5, 1, 2, 0, 0], [1, 1, 1, 0, 0])):
         mask = torch.tensor([mask]).bool()
         torch.testing.assert_close(model(torch.tensor([tokens]), mask)[mask], alone)
-
-
-def test_hub_round_trip(tmp_path):
-    model, tokens = small(rotary_gpt, rolling=True), torch.tensor([[1, 2]])
-    hub.save(model, tmp_path, "one", hub.Card(*["words"] * 4))
-    again = hub.load(tmp_path / "one")
-    assert again.config == model.config and torch.equal(again(tokens), model(tokens))
 
 
 @pytest.mark.parametrize("make, message", [

@@ -1,13 +1,11 @@
-"""Heads for tasks: what each reads, what is refused. Their files: test_hugging_face_bert.py and test_hugging_face_tasks.py."""
+"""What heads for tasks refuse. What each reads: task_head_checks.py; their files: test_hugging_face_*.py."""
 from __future__ import annotations
 
 import pytest
 
-from course_lib.transformer import task_heads as module
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.task_heads import GPTClassifier, MultipleChoice, SequenceClassifier
 from tests.support.types import untyped
-from tests.transformer import task_head_checks as check
 from tests.transformer.bert_checks import TOKENS, small_bert
 
 
@@ -15,26 +13,9 @@ def gpt() -> GPT:
     return GPT({"vocab_size": 11, "window": 8, "layers": 1, "heads": 1, "d_model": 4})
 
 
-def test_heads_by_hand():
-    check.reads_what_its_task_is_about(module)
-
-
-def test_span_enumeration():
-    check.finds_the_best_span(module)
-
-
-def test_multiple_choice_loop():
-    check.gives_each_choice_a_number(module)
-
-
-def test_gpt_classifier_last_token():
-    check.reads_the_last_token(module)
-
-
 @pytest.mark.parametrize("make, message", [
     (lambda: SequenceClassifier(small_bert(), 0), "classes is 0; expected at least 1"),
     (lambda: MultipleChoice(small_bert())(TOKENS), r"tokens has shape \(3, 8\); expected \(B, C, T\)"),
-    (lambda: GPTClassifier(gpt(), 0), "classes is 0; expected at least 1"),
     (lambda: GPTClassifier(gpt(), 2, pad_id=11), r"pad_id is 11; expected 0 to 10"),
 ])
 def test_bad_input(make, message):

@@ -1,4 +1,4 @@
-"""The encoder-decoder: torch's layers stacked, the contract, decoding with and without what is kept, ties, padding."""
+"""The encoder-decoder: torch's layers stacked, the contract, ties, bad input. The rest: transformer_checks.py."""
 from __future__ import annotations
 
 import pytest
@@ -6,16 +6,12 @@ import torch
 from torch import nn
 
 from course_lib.contract import check_all
-from course_lib.decoding import beam_search, exhaustive
 from course_lib.training import cross_entropy
-from course_lib.transformer import transformer
 from course_lib.transformer.positions import sinusoidal
-from course_lib.transformer.transformer import Transformer
 from tests.support.random import redrawn
 from tests.support.tensors import same
-from tests.transformer import transformer_checks as check
 from tests.transformer.checks import copy_layer
-from tests.transformer.transformer_checks import BOS, EOS, PAD, SOURCE, TARGET, small
+from tests.transformer.transformer_checks import BOS, PAD, SOURCE, TARGET, small
 
 
 def test_equals_torch_layers():
@@ -48,30 +44,6 @@ def test_equals_torch_layers():
 def test_contract(norm):
     model = small(target=3, norm=norm, d_model=8, heads=2, d_ff=8, encoder_layers=1, decoder_layers=1).double()
     assert "causal" in str(check_all(model, length=3, context=SOURCE[:1]))
-
-
-@pytest.mark.parametrize("proof", [
-    check.scores_up_to_the_end, check.keeps_the_contract_past_the_end, check.steps_as_the_full_pass,
-    check.selects_rows_with_their_sources,
-    check.loss_is_the_mean_over_real_tokens])
-def test_targets(proof):
-    proof(transformer)
-
-
-def test_select_finished_rows():
-    model = redrawn(small()).eval()
-    state = model.update(model.start(3, SOURCE), torch.tensor([5, EOS, 7]))
-    chosen = model.predict(model.select(state, torch.tensor([1, 0, 1]))).probs
-    assert chosen[:, PAD].tolist()[::2] == [1, 1] and chosen[1, PAD] < 1
-
-
-def test_beam_search_equals_exhaustive():
-    model = redrawn(small(target=5)).eval()
-    both = beam_search(model, length=3, context=SOURCE, eos_id=EOS, beams=20, length_penalty=0)
-    for b in range(3):
-        every = exhaustive(model, length=3, context=SOURCE[b:b + 1], eos_id=EOS)
-        same(both.log_prob[b, 0], every.log_prob[0, 0], 1e-9)
-        assert torch.equal(both.tokens[b, 0], every.tokens[0, 0])
 
 
 @pytest.mark.parametrize("tied, tables", [("none", 3), ("target", 2), ("all", 1)])
@@ -122,13 +94,3 @@ def test_bad_sizes(changes, says):
 def test_bad_input(call, says):
     with pytest.raises(ValueError, match=says):
         call(small())
-
-
-def test_loss_trims_padding(monkeypatch):
-    model = redrawn(small()).train()
-    wide = [torch.nn.functional.pad(side, (0, 5), value=PAD) for side in (SOURCE, TARGET)]
-    seen = []
-    encode = Transformer.encode
-    monkeypatch.setattr(Transformer, "encode", lambda self, pair: seen.append(pair[0].shape) or encode(self, pair))
-    loss, count = model.loss(tuple(wide))
-    assert (loss, count) == model.loss((SOURCE, TARGET)) and seen[0] == SOURCE.shape

@@ -1,4 +1,4 @@
-"""What a right encoder-decoder and its loss do. The tests ask it of the library, the mutants are caught by it."""
+"""What a right encoder-decoder and its loss do. The mutants are caught by it."""
 from __future__ import annotations
 
 import torch

@@ -6,7 +6,7 @@ import torch
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from course_lib.tokenizers import Vocabulary
-from course_lib.words import Corpus, cooccurrences, count_words, inverse_document_frequency, ngrams, weigh, window_pairs
+from course_lib.words import Corpus, count_words, inverse_document_frequency, ngrams, weigh, window_pairs
 from tests.words import checks as check
 
 V = Vocabulary(check.WORDS)
@@ -21,14 +21,6 @@ def test_count_words_equals_sklearn():
     vectorizer = CountVectorizer(vocabulary=pairs, token_pattern=r"\S+", ngram_range=(2, 2))
     wanted = vectorizer.transform([" ".join(doc) for doc in docs]).toarray()
     assert count_words([ngrams(doc, 2) for doc in docs], Vocabulary(pairs)).tolist() == wanted.tolist()
-
-
-def test_count_words_unknown():
-    assert count_words([["a", "z", "a"]], V)[0].tolist() == [2, 0, 0, 0, 0, 0, 0]
-
-
-def test_weigh_equals_loop():
-    check.is_the_slides(weigh)
 
 
 def test_weigh_equals_sklearn():
@@ -46,27 +38,6 @@ def test_weigh_new_documents():
     idf = inverse_document_frequency(old)
     got = weigh(new, torch.tensor([4.0]), idf)
     torch.testing.assert_close(got[0, :2], torch.stack([idf[0] / 4, 2 * idf[1] / 4]))
-
-
-def test_window_pairs_equals_loop():
-    check.are_the_windows(window_pairs)
-
-
-def test_cooccurrences_equals_loop():
-    check.is_the_table(cooccurrences)
-
-
-def test_window_pairs_own_window():
-    text = Corpus.of([list("abcd")], V)
-    centre, context, apart = window_pairs(text, 3, torch.tensor([3, 1, 1, 2]))
-    got = sorted(zip(centre.tolist(), context.tolist(), apart.tolist()))
-    assert got == [(0, 1, 1), (0, 2, 2), (0, 3, 3), (1, 0, 1), (1, 2, 1), (2, 1, 1), (2, 3, 1), (3, 1, 2), (3, 2, 1)]
-
-
-def test_window_pairs_single_words():
-    text = Corpus.of([["a"], ["b"]], V)
-    assert [len(part) for part in window_pairs(text, 2)] == [0, 0, 0]
-    assert cooccurrences(text, 2).to_dense().sum() == 0
 
 
 @pytest.mark.parametrize("call, said", [

@@ -14,7 +14,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "OwnTrigram", chapter="counting-text", place=7, title="A trigram model of your own, in bits per character",
+    "OwnTrigram", chapter="counting-text", place=8, title="A trigram model of your own, in bits per character",
     contract="A class OwnTrigram(AutoregressiveModel) of texts of any length. train is a string; its characters, sorted, are the "
              "symbols 0 to V-2, and V-1 is any other. encode(text) gives the symbols, (T,). conditionals(x) interpolates trigram, "
              "bigram, unigram and 1/V with the weights sigmoid(mix), mix (3,) the only parameter, mix[0] of the unigram; two marks "

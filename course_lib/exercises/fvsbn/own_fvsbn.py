@@ -11,7 +11,7 @@ from course_lib.exercises.fvsbn._shared import every_state, weights
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "OwnFVSBN", chapter="fvsbn", place=5, title="An FVSBN of your own",
+    "OwnFVSBN", chapter="fvsbn", place=7, title="An FVSBN of your own",
     contract="A class OwnFVSBN(AutoregressiveModel) of n binary variables, with the parameters weight (n, n), of which only "
              "the entries j < i are used, and bias (n,). conditionals(x) returns every factor. gradient(x), without autograd, "
              "returns the gradients of the mean log-likelihood of the rows of x (B, n), a dict with weight and bias; it is 0 at "

@@ -133,7 +133,7 @@ class T5Attention(nn.Module):
         """Attention as in `MultiHeadAttention`; `bias` is added to the scores."""
         k, v = memory if isinstance(memory, KeysValues) else self.keys_values(x if memory is None else memory)
         if cache is not None:
-            k, v = cache.append(torch.stack([k, v]))
+            k, v = cache.append(k, v)
         s = self._heads(self.q(x)) @ k.mT + bias                     # (B, H, T, S)
         if mask is not None:
             mask = mask[:, None] if mask.dim() == 3 else mask

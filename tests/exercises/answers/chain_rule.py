@@ -529,3 +529,84 @@ def _(parents, alpha, A, b, beta):
 def _(parents, alpha, A, b, beta):
     h = torch.tanh(parents @ A.T + b)
     return torch.stack([alpha[0] + parents @ alpha[1:], beta[0] + h @ beta[1:]], dim=1).sigmoid().detach()
+
+
+@right("counted_table: loops over rows, Python floats")
+def _(train, held_out, pseudocount):
+    m = train.shape[1] - 1
+    table = torch.full((2,) * m, 0.5)
+    for history in itertools.product([0, 1], repeat=m):
+        last = [int(row[m]) for row in train if row[:m].tolist() == list(history)]
+        if last or pseudocount:
+            table[history] = (sum(last) + pseudocount) / (len(last) + 2 * pseudocount)
+    total = 0.0
+    for *history, x in held_out.tolist():
+        p = float(table[tuple(history)])
+        q = p if x else 1 - p
+        total += -math.log(q) if q else math.inf
+    return table, total / len(held_out)
+
+
+@right("counted_table: states as numbers, bincount, logarithms of both values")
+def _(train, held_out, pseudocount):
+    n = train.shape[1]
+    powers = 2 ** torch.arange(n - 1, -1, -1)
+    counts = torch.bincount((train * powers).sum(1), minlength=2 ** n).double().view(-1, 2) + pseudocount
+    p = counts / counts.sum(1, keepdim=True)
+    p[counts.sum(1) == 0] = 0.5
+    return [p[:, 1].reshape((2,) * (n - 1)), -p.flatten()[(held_out * powers).sum(1)].log().mean()]
+
+
+@right("counted_table: index_put in float32, nan_to_num")
+def _(train, held_out, pseudocount):
+    counts = torch.full((2,) * train.shape[1], float(pseudocount))
+    counts = counts.index_put(tuple(train.T), torch.ones(len(train)), accumulate=True)
+    table = (counts[..., 1] / counts.sum(-1)).nan_to_num(0.5)
+    p, x = table[tuple(held_out[:, :-1].T)], held_out[:, -1]
+    return [table, -(p ** x * (1 - p) ** (1 - x)).log().mean()]
+
+
+@wrong("counted_table: x ln p, NaN where p is 0 or 1")
+def _(train, held_out, pseudocount):
+    counts = torch.full((2,) * train.shape[1], float(pseudocount))
+    counts = counts.index_put(tuple(train.T), torch.ones(len(train)), accumulate=True)
+    table = (counts[..., 1] / counts.sum(-1)).nan_to_num(0.5)
+    p, x = table[tuple(held_out[:, :-1].T)], held_out[:, -1]
+    return [table, -(x * p.log() + (1 - x) * (1 - p).log()).mean()]
+
+
+@wrong("counted_table: += with index tensors", called="counted_once")
+def _(train, held_out, pseudocount):
+    counts = torch.zeros((2,) * train.shape[1])
+    counts[tuple(train.T)] += 1
+    counts = counts + pseudocount
+    table = (counts[..., 1] / counts.sum(-1)).nan_to_num(0.5)
+    p = table[tuple(held_out[:, :-1].T)]
+    return [table, -torch.where(held_out[:, -1] == 1, p, 1 - p).log().mean()]
+
+
+@wrong("counted_table: unseen histories without a check", called="zero_by_zero")
+def _(train, held_out, pseudocount):
+    counts = torch.full((2,) * train.shape[1], float(pseudocount))
+    counts = counts.index_put(tuple(train.T), torch.ones(len(train)), accumulate=True)
+    table = counts[..., 1] / counts.sum(-1)
+    p = table[tuple(held_out[:, :-1].T)]
+    return [table, -torch.where(held_out[:, -1] == 1, p, 1 - p).log().mean()]
+
+
+@wrong("counted_table: probabilities clamped, so that the loss is finite")
+def _(train, held_out, pseudocount):
+    counts = torch.full((2,) * train.shape[1], float(pseudocount))
+    counts = counts.index_put(tuple(train.T), torch.ones(len(train)), accumulate=True)
+    table = (counts[..., 1] / counts.sum(-1)).nan_to_num(0.5)
+    p = table[tuple(held_out[:, :-1].T)]
+    return [table, -torch.where(held_out[:, -1] == 1, p, 1 - p).clamp(min=1e-6).log().mean()]
+
+
+@wrong("counted_table: the loss as a sum")
+def _(train, held_out, pseudocount):
+    counts = torch.full((2,) * train.shape[1], float(pseudocount))
+    counts = counts.index_put(tuple(train.T), torch.ones(len(train)), accumulate=True)
+    table = (counts[..., 1] / counts.sum(-1)).nan_to_num(0.5)
+    p = table[tuple(held_out[:, :-1].T)]
+    return [table, -torch.where(held_out[:, -1] == 1, p, 1 - p).log().sum()]

@@ -486,3 +486,52 @@ def _(train, V, D):
     base = (c > 0).sum(0) / (c > 0).sum()
     total = c.sum(1, keepdim=True)
     return torch.where(total > 0, (F.relu(c - D) + D * base) / total.clamp(min=1), base)
+
+
+@right("em_weights: loops over tokens and components")
+def _(p, weights):
+    rows = []
+    for row in p.tolist():
+        joint = [w * q for w, q in zip(weights.tolist(), row)]
+        rows.append([j / sum(joint) if sum(joint) > 0 else 0.0 for j in joint])
+    used = [row for row in rows if sum(row) > 0]
+    new = [sum(column) / len(used) for column in zip(*used)]
+    return torch.tensor(rows, dtype=torch.float64), torch.tensor(new, dtype=torch.float64)
+
+
+@right("em_weights: new weights from ratios, responsibilities by a softmax of logarithms")
+def _(p, weights):
+    total = p @ weights
+    seen = total > 0
+    new = weights * (p[seen] / total[seen, None]).mean(dim=0)
+    r = torch.zeros_like(p)
+    r[seen] = (p[seen].log() + weights.log()).softmax(dim=1)
+    return r, new
+
+
+@wrong("em_weights: a small constant in the denominator, mean over all tokens", called="all_tokens")
+def _(p, weights):
+    joint = p * weights
+    r = joint / (joint.sum(dim=1, keepdim=True) + 1e-12)
+    return r, r.mean(dim=0)
+
+
+@wrong("em_weights: tokens with probability 0 share their weight equally")
+def _(p, weights):
+    joint = p * weights
+    total = joint.sum(dim=1, keepdim=True)
+    r = torch.where(total > 0, joint / total, 1 / p.shape[1])
+    return r, r.mean(dim=0)
+
+
+@wrong("em_weights: the most probable component", called="hard")
+def _(p, weights):
+    joint = p * weights
+    r = F.one_hot(joint.argmax(dim=1), p.shape[1]).double() * (joint.sum(dim=1, keepdim=True) > 0)
+    return r, r.sum(dim=0) / r.sum()
+
+
+@wrong("em_weights: no division by the probability of the token", called="not_normalized")
+def _(p, weights):
+    joint = p * weights
+    return joint, joint.sum(dim=0) / (joint.sum(dim=1) > 0).sum()

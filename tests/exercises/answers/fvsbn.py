@@ -345,3 +345,74 @@ def _(parents, child):
     base = torch.logit(child.mean())
     weights = [torch.logit(child[column == 1].mean()) - torch.logit(child[column == 0].mean()) for column in parents.T]
     return torch.stack([base, *weights])
+
+
+@right("choose_penalty: from the largest decay down, in float64")
+def _(decays, valid, test):
+    best, chosen = float("inf"), None
+    for k in sorted(range(len(decays)), key=lambda k: -decays[k]):
+        if valid[k].double().mean() < best:
+            best, chosen = valid[k].double().mean(), k
+    return torch.tensor(decays[chosen]), test[chosen].mean()
+
+
+@right("choose_penalty: the maximum of pairs, from sums")
+def _(decays, valid, test):
+    _, decay, k = max((-float(row.sum()), decay, k) for k, (decay, row) in enumerate(zip(decays, valid)))
+    return [decay, float(test[k].sum()) / test.shape[1]]
+
+
+@wrong("choose_penalty: argmin, the first of equal means", called="first")
+def _(decays, valid, test):
+    k = int(valid.mean(1).argmin())
+    return decays[k], test[k].mean().item()
+
+
+@wrong("choose_penalty: the lowest loss of the test images", called="chosen_on_test")
+def _(decays, valid, test):
+    k = max(range(len(decays)), key=lambda k: (-test[k].mean().item(), decays[k]))
+    return decays[k], test[k].mean().item()
+
+
+@wrong("choose_penalty: the decays sorted, but not the losses")
+def _(decays, valid, test):
+    k = int(valid.mean(1).argmin())
+    return sorted(decays)[k], test[k].mean().item()
+
+
+@wrong("choose_penalty: the test loss of all models")
+def _(decays, valid, test):
+    means = valid.mean(1)
+    return max(d for d, mean in zip(decays, means) if mean == means.min()), test.mean().item()
+
+
+@right("paired_difference: std over the square root, NaN by itself")
+def _(a, b):
+    d = a - b
+    return d.mean(), d.std() / len(d) ** 0.5
+
+
+@right("paired_difference: sums in Python")
+def _(a, b):
+    d = [float(x) - float(y) for x, y in zip(a, b)]
+    N, mean = len(d), sum(d) / len(d)
+    if N == 1:
+        return mean, float("nan")
+    return mean, (sum((x - mean) ** 2 for x in d) / (N - 1) / N) ** 0.5
+
+
+@wrong("paired_difference: independent standard errors added in squares", called="unpaired")
+def _(a, b):
+    N = len(a)
+    return (a - b).mean(), (a.var() / N + b.var() / N) ** 0.5
+
+
+@wrong("paired_difference: numpy's standard deviation", called="biased")
+def _(a, b):
+    d = (a - b).numpy()
+    return float(d.mean()), float("nan") if len(d) == 1 else float(d.std()) / len(d) ** 0.5
+
+
+@wrong("paired_difference: the difference of the standard errors")
+def _(a, b):
+    return (a - b).mean(), (a.std() - b.std()) / len(a) ** 0.5

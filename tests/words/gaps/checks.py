@@ -294,4 +294,3 @@ def is_the_mean_of_the_pieces(pool):
     same(got[1, 0], torch.zeros(3, dtype=torch.float64))
     same(got[1, 1], states[1, 1])
     same(got[1, 2], states[1, 2:].mean(0))
-

@@ -33,10 +33,6 @@ def test_restored_share():
         restored(["five"], gaps)
 
 
-def test_flesch_formula():
-    is_fleschs_formula(flesch)
-
-
 @pytest.mark.parametrize("word, count", [("cat", 1), ("table", 2), ("come", 1), ("reading", 2), ("agree", 2), ("the", 1),
                                          ("language", 2), ("syllable", 3), ("whale", 1)])
 def test_syllables(word, count):

@@ -12,10 +12,6 @@ from course_lib.words import NeuralLM
 from tests.words.gaps import checks as check
 
 
-def test_scores_equal_loop():
-    check.is_the_paper(NeuralLM)
-
-
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("n", [2, 3])
 def test_contract(n, direct):
