@@ -2,35 +2,45 @@
 process, where the course's library exists; what it uses of that is noticed, since for marks it may not."""
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
 import difflib
+import dis
 import inspect
+import io
 import json
+import linecache
+import re
 import sys
 import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
+
+from torch import Tensor
 
 from course_lib.exercises import get
 from course_lib.grading import progress_file
 from course_lib.grading.counterexample import draw_example
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.progress_file import WIDTH
+from course_lib.grading.progress_file import WIDTH, one_line
 from course_lib.grading.protocol.allowlist import is_allowed
-from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise
+from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise, describe
 from course_lib.grading.protocol.models import ModelServer
 from course_lib.grading.verdict import Report, grade
 
 MOST = 1000                     # functions that are searched for uses of the library
+PRINTED = 20                    # lines that a function may print during a check
 
 _given: dict[str, list[int]] = {}          # the hints of each exercise that were given
 
 
+@one_line
 def check(answer: str | Callable, seed: int | None = None) -> None:
     """Grade your answer, print the result, and store it for `progress`.
 
@@ -40,16 +50,26 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     if callable(answer):
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
-        name, fn = answer, find_in_callers(answer, sys._getframe(1))
-    exercise = get(name)
+        name, fn = answer, find_in_callers(answer, sys._getframe(2))
+    exercise, stale = get(name), describe_stale_cell(name, fn)
     if fn is None:
-        message = f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(1))}"
+        message = stale or f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(2))}"
         print(wrap(Report(name, "missing", 0, exercise.possible, message=message)))
         return
-    with warnings.catch_warnings():
+    if stale:
+        print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
+    printed = FirstLines(sys.stdout)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
         warnings.filterwarnings("ignore", module=r"course_lib\.")         # those about the learner's own lines are kept
         report = evaluate(name, fn, seed)
-    print(wrap(report))
+    if printed.lines > PRINTED:
+        print(f"(your function printed {printed.lines} lines; the first {PRINTED} are shown)")
+    if report.state != "right" and (outside := describe_outside_values(fn)):
+        report = replace(report, message=f"{report.message} {outside}".lstrip())
+    if progress_file.in_notebook():
+        sys.modules["IPython"].display.display({"text/plain": wrap(report), "text/html": report._repr_html_()}, raw=True)
+    else:
+        print(wrap(report))
     try:
         record = progress_file.record(report)
     except (OSError, ValueError) as problem:
@@ -59,6 +79,21 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         print("next_exercise() says what is worth doing next.")
     elif record and record["tries"] >= progress_file.STUCK:
         print("next_exercise() suggests another exercise for now.")
+
+
+class FirstLines(io.TextIOBase):
+    """A stream of which only the first lines are written, and only the first 1,000 characters of a line."""
+
+    def __init__(self, stream):
+        self.stream, self.lines, self.room = stream, 0, 1000
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines(keepends=True):
+            ends = line.endswith("\n")
+            if self.lines < PRINTED:
+                self.stream.write(line[:-1 if ends else None][:self.room] + "\n" * ends)
+            self.lines, self.room = self.lines + ends, 1000 if ends else max(0, self.room - len(line))
+        return len(text)
 
 
 def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
@@ -89,6 +124,7 @@ class Case(NamedTuple):
     expected: Any
 
 
+@one_line
 def case(exercise_id: str, seed: int = 0) -> Case:
     """An example of an exercise, to step through: `attention(*case("attention").arguments.values())`.
 
@@ -97,6 +133,35 @@ def case(exercise_id: str, seed: int = 0) -> Case:
     """
     record = draw_example(get(exercise_id), seed)
     return Case(dict(zip(record.names, record.args, strict=False)), record.expected)
+
+
+def describe_stale_cell(name: str, fn: Callable | None) -> str:
+    """A sentence if the last cell of the session that defines `name` did not run, or stopped before it; "" otherwise."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cells = [] if shell is None else [cell.strip() for cell in shell.user_ns.get("In", ())]
+    last = max((i for i, cell in enumerate(cells) if re.search(rf"^(def|class)\s+{re.escape(name)}\b", cell, re.M)), default=0)
+    files = [one.__code__.co_filename for one in functions_of(fn)[:1]]
+    ran = max((i for i, cell in enumerate(cells) for file in files if i and cell == "".join(linecache.getlines(file)).strip()), default=last)
+    try:
+        ast.parse(cells[last] if last else "")
+        why = "stopped before it" if ran < last else ""
+    except SyntaxError as problem:
+        why = f"did not run: {type(problem).__name__} in line {problem.lineno}"
+    return f"Cell {last}, the last one that defines {name}, {why}." if why else ""
+
+
+def functions_of(fn: Callable | None) -> list[FunctionType]:
+    """The function without its decorators, or the methods of the class."""
+    return [one for one in (vars(fn).values() if isinstance(fn, type) else [inspect.unwrap(fn)] if callable(fn) else []) if isinstance(one, FunctionType)]
+
+
+def describe_outside_values(fn: Callable) -> str:
+    """A sentence on the numbers and tensors that a function, or a method of a class, takes from outside it; "" if there are none."""
+    values = {step.argval: function.__globals__.get(step.argval) for function in functions_of(fn) for code in nested_code(function.__code__)
+              for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    named = [f"{name} = {value}" if isinstance(value, int | float) else f"{name}, {describe(value)}"
+             for name, value in values.items() if isinstance(value, int | float | Tensor)]
+    return f"Your code uses {' and '.join(named[:3])} from outside of it." if named else ""
 
 
 def name_near(name: str, frame) -> str:
@@ -112,6 +177,7 @@ def wrap(report: Report) -> str:
     return "\n".join([part for part in parts if part])
 
 
+@one_line
 def solution(exercise_id: str) -> None:
     """Print the model solution and the reason for it."""
     get(exercise_id)
@@ -119,6 +185,7 @@ def solution(exercise_id: str) -> None:
     print(stored["source"].rstrip() + "\n\n" + textwrap.fill(stored["why"], WIDTH))
 
 
+@one_line
 def hint(exercise_id: str, number: int | None = None) -> None:
     """Print the next hint; or the one with this `number` (from 1)."""
     exercise, given = get(exercise_id), _given.setdefault(exercise_id, [])

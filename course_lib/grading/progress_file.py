@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import os
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable, Collection
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,35 @@ SIGNS = {"solved": "■", "partly": "◩", "tried": "□", "changed": "◇", "ne
 MEANING = {"solved": "solved", "partly": "some points", "tried": "no points yet", "changed": "changed since solved", "new": "not begun"}
 LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items())
 Record = dict[str, Any]
+
+
+# What a notebook calls
+
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook, which has imported IPython already."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
+
+
+def one_line(function: Callable) -> Callable:
+    """Decorate what a notebook calls: there a wrong argument or an interrupt is one line, not a traceback."""
+    @wraps(function)
+    def call(*args, **named):
+        try:
+            inspect.signature(function).bind(*args, **named)
+            return function(*args, **named)
+        except KeyboardInterrupt:
+            problem = "interrupted; nothing was stored"
+            if not in_notebook():
+                raise
+        except (KeyError, TypeError, ValueError) as error:
+            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+            problem = error.args[0] if error.args else ""
+            if not in_notebook() or frame.f_globals["__name__"] not in (inspect.__name__, __name__, get.__module__, function.__module__):
+                raise                                    # a fault of the grader's, not of the use
+        print(textwrap.fill(f"{function.__name__}: {problem}", WIDTH))
+
+    return call
 
 
 # The file
@@ -137,6 +169,7 @@ def status(exercise: Exercise, record: Record) -> str:
 
 # Progress
 
+@one_line
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
     and what the last check said; or, for one chapter, all of its exercises.
@@ -176,11 +209,20 @@ def describe(exercise: Exercise, record: Record) -> str:
 
 # The next exercise
 
+@cache
+def prerequisites(chapter: str) -> frozenset[str]:
+    """The slugs of the chapters that a chapter needs, directly or through others."""
+    needs = chapters()[chapter]["needs"]
+    return frozenset(needs).union(*map(prerequisites, needs))
+
+
+@one_line
 def next_exercise(folder: Path | str = ".") -> None:
     """Print which exercise is worth doing now, and why.
 
     The unsolved exercise that you checked last comes first, until it has taken five tries. After it comes the easiest unsolved
-    exercise of the same chapter, then of the chapters after it, then of those before it.
+    exercise of the same chapter, then of the chapters after it, then of those before it. If a chapter needs another one in which
+    you have solved nothing, the easiest exercise of that one comes first.
 
     folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be read.
     """
@@ -208,4 +250,10 @@ def choose_next(records: dict[str, Record]) -> tuple[Exercise, str] | None:
     place = {slug: number for number, slug in enumerate(chapters())}
     here = place[tried[-1].chapter] if tried else 0
     best = min(candidates, key=lambda exercise: (place[exercise.chapter] < here, place[exercise.chapter], exercise.difficulty))
+    solved = {exercise.chapter for exercise in exercises if status(exercise, records[exercise.id]) in ("solved", "changed")}
+    missing = prerequisites(best.chapter) - solved.union(*map(prerequisites, solved))
+    before = [exercise for exercise in candidates if exercise.chapter in missing]
+    if before:
+        first = min(before, key=lambda exercise: (place[exercise.chapter], exercise.difficulty))
+        return first, f"Chapter {best.chapter} needs chapter {first.chapter}, in which you have solved nothing yet."
     return best, f"It is the easiest unsolved exercise of chapter {best.chapter}."

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
 
 from course_lib.grading import diagnosis
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
@@ -92,6 +93,17 @@ class Report:
         if self.seed is None or self.state in NO_INPUTS:
             return ""
         return f'(the same inputs again: check("{self.exercise}", seed={self.seed}))'
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook: the state in color and in words, the message, and the example folded."""
+        color = {"right": "#1a6b34", "not_attempted": "#555", "missing": "#555"}.get(self.state, "#a32116")
+        first, _, rest = self.shown.partition("\n")
+        checks = "" if self.state == "not_attempted" else " · ".join(line.strip() for line in self.head.splitlines()[1:])
+        parts = [f'<b>{escape(self.exercise)}</b> <b style="background:{color};color:#fff;padding:0 .4em">{STATES[self.state]}</b> '
+                 f"<b>{self.earned} of {self.possible} points</b>", escape(checks), escape(self.message),
+                 first and f"<details{' open' * (first != EXAMPLE)}><summary>{escape(first)}</summary><pre>{escape(rest)}</pre></details>",
+                 self.again and f"<small>{escape(self.again)}</small>"]
+        return "".join(f"<div>{part}</div>" for part in parts if part)
 
     def to_dict(self) -> dict:
         """As plain data; `from_dict` is the inverse."""

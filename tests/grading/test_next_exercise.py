@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from course_lib.exercises import chapters, of_chapter
 from course_lib.grading import EXERCISES, check, next_exercise, progress_file
-from course_lib.grading.progress_file import choose_next
+from course_lib.grading.progress_file import choose_next, prerequisites
 from tests.grading.test_progress import NAME, reported, said, solve
 
 
@@ -44,7 +44,9 @@ def test_choose_next_begun_until_stuck(folder):
         assert step() == (NAME, "You have begun it and have 2 of its 6 points.")
         assert progress_file.read()["exercises"][NAME]["tries"] == tries
     fail(NAME)
-    assert step() == (easiest("04", without=[NAME]), "It is the easiest unsolved exercise of chapter fvsbn.")
+    assert step() == (easiest("01"), "Chapter fvsbn needs chapter chain-rule, in which you have solved nothing yet.")
+    solve(*(one.id for one in of("01")))
+    assert step()[0] == easiest("02")
 
 
 def test_choose_next_order(folder, capsys):
@@ -56,6 +58,13 @@ def test_choose_next_order(folder, capsys):
     assert step()[0] == easiest("01")
     solve(*(one.id for one in EXERCISES.values() if number(one) <= "07"))
     assert said(capsys, next_exercise) == f"All {len(EXERCISES)} exercises are solved.\n"
+
+
+def test_choose_next_prerequisites(folder):
+    """Chapter transformer needs backpropagation, of which nothing is solved."""
+    assert prerequisites("nade") == {"chain-rule", "linear-models", "fvsbn", "backpropagation"}
+    solve(*(one.id for one in EXERCISES.values() if number(one) <= "18" and "backpropagation" not in prerequisites(one.chapter) | {one.chapter}))
+    assert step() == (easiest("backpropagation"), "Chapter transformer needs chapter backpropagation, in which you have solved nothing yet.")
 
 
 def test_check_mentions_next_exercise(folder, capsys):

@@ -14,6 +14,7 @@ from course_lib.grading import (
     evaluate,
     gap,
     hint,
+    next_exercise,
     notebook,
     progress_file,
     solution,
@@ -213,6 +214,92 @@ def test_case(name):
     arguments, expected = case(name, seed=3)
     assert list(arguments) == list(exercise.names)[:len(arguments)]
     assert same(plain(exercise.solve(*case(name, seed=3).arguments.values())), plain(expected))
+
+
+def test_check_names_cell_that_did_not_run(capsys):
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
+    said = []
+    try:
+        for cell in ("from course_lib.grading import check", "def fvsbn_conditionals(x, W, c):\n    return x", "check('fvsbn_conditionals')",
+                     "def fvsbn_conditionals(x, W, c)\n    return x + 1", "check('fvsbn_conditionals')",
+                     "def fvsbn_conditionals(x, W, c):\n    return x + 2", "1 / 0\ndef fvsbn_conditionals(x, W, c): return x + 3",
+                     "check('fvsbn_conditionals')", "class OwnNADE:\n    def logits(self, x): return x", "1 / 0\nclass OwnNADE: pass",
+                     "check('OwnNADE')"):
+            capsys.readouterr()
+            shell.run_cell(cell, store_history=True)
+            said += [" ".join(capsys.readouterr().out.split())] * cell.startswith("check")
+    finally:
+        shell.clear_instance()
+    text = "Cell {}, the last one that defines {}, {}. What follows is about the {} of an earlier cell."
+    name = "fvsbn_conditionals"
+    assert "the last one" not in said[0]
+    for out, values in zip(said[1:], [(4, name, "did not run: SyntaxError in line 1", name), (7, name, "stopped before it", name),
+                                      (10, "OwnNADE", "stopped before it", "OwnNADE")], strict=True):
+        assert out.startswith(text.format(*values)), out
+
+
+def test_check_names_values_from_outside_the_function(capsys):
+    namespace = {"check": check, "torch": torch, "__name__": "__main__", "h": 4, "bias": torch.zeros(3), "help": lambda x: x}
+    exec('def fvsbn_conditionals(x, W, c): return help(torch.sigmoid(x @ W.T + h + bias.sum()))\ncheck("fvsbn_conditionals")', namespace)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Your code uses h = 4 and bias, a tensor of float32, of shape (3,) from outside of it." in said
+    exec('def fvsbn_conditionals(x, W, c): h = 4; return x @ W.T + h\ncheck("fvsbn_conditionals")', namespace)
+    assert "from outside" not in capsys.readouterr().out
+
+
+def in_a_notebook(monkeypatch):
+    shown = []
+    monkeypatch.setattr(progress_file, "in_notebook", lambda: True)
+    import IPython.display
+    monkeypatch.setattr(IPython.display, "display", lambda data, raw: shown.append(data))
+    return shown
+
+
+def test_check_is_html_in_a_notebook(monkeypatch, capsys):
+    def fvsbn_conditionals(x, W, c):
+        return torch.sigmoid(x @ W.tril(0).T + c)
+
+    shown = in_a_notebook(monkeypatch)
+    check(fvsbn_conditionals, seed=5)
+    html = shown[0]["text/html"]
+    assert "wrong value</b> <b>0 of 6 points" in html and "<details><summary>A small example:</summary>" in html
+    assert "Factor i depends on x_i" in html and shown[0]["text/plain"].startswith("fvsbn_conditionals: wrong value")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("call, says", [
+    (lambda: check(), "check: missing a required argument"), (lambda: hint("foo"), "hint: there is no exercise 'foo'"),
+    (lambda: check("fvsbn_conditional"), "check: there is no exercise 'fvsbn_conditional'; did you mean fvsbn_conditionals"),
+    (lambda: next_exercise(13), "next_exercise: folder is 13; expected the path of a folder")])
+def test_wrong_use_is_one_sentence_in_a_notebook(monkeypatch, capsys, call, says):
+    with pytest.raises((KeyError, TypeError)):
+        call()
+    in_a_notebook(monkeypatch)
+    call()
+    assert capsys.readouterr().out.startswith(says)
+
+
+def test_interrupt_is_one_sentence_in_a_notebook(monkeypatch, capsys):
+    def fvsbn_conditionals(x, W, c):
+        raise KeyboardInterrupt
+
+    in_a_notebook(monkeypatch)
+    check(fvsbn_conditionals)
+    assert capsys.readouterr().out == "check: interrupted; nothing was stored\n"
+
+
+def test_prints_are_bounded(capsys):
+    def fvsbn_conditionals(x, W, c):
+        print("tick\n" * 30)
+        raise NotImplementedError
+
+    check(fvsbn_conditionals)
+    out = capsys.readouterr().out
+    assert out.count("tick\n") == notebook.PRINTED and "(your function printed 31 lines; the first 20 are shown)" in out
+    long = notebook.FirstLines(sys.stdout)
+    long.write("a" * 600)
+    long.write("a" * 600 + "\nb")
+    assert capsys.readouterr().out == "a" * 1000 + "\nb"
 
 
 def test_warnings_do_not_point_into_the_grader(recwarn):
