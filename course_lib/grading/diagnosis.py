@@ -1,9 +1,12 @@
 """Explain a wrong answer: name the misconception with which the reference gives the same results. If several agree on the inputs at hand, fresh
-inputs decide, and those of the other checks on which the answer is right. If none agrees, pairs are tried."""
+inputs decide, and those of the other checks on which the answer is right. If none agrees, pairs are tried. What has no name may
+still be an argument that changes nothing."""
 from __future__ import annotations
 
 import contextlib
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -16,6 +19,7 @@ from course_lib.grading.checks import Call, Check, Compare, Gradient, Property, 
 from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, is_number, plain, same
 
 ROUNDS = 4                      # fresh draws that decide between misconceptions
+PATIENCE = 2.0                  # seconds of the processor after which no argument is changed any more
 PARTS = 10_000                  # of a list that are compared as numbers
 MENTIONS_NONFINITE = re.compile(r"NaN|finit|overflow|underflow|not a number|becomes? 0|vanish")      # of a misconception's sentence
 Names = tuple[str, ...]
@@ -140,3 +144,41 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
             return ("Two calls with the same arguments give different results: your function samples by itself where it should use "
                     "its arguments, or it keeps something from call to call. Dropout does so too, unless model.eval() turns it off.")
     return None
+
+
+def describe_ignored_argument(exercise, call: Call, record: Record, records: Sequence[Record]) -> str | None:
+    """A sentence on an argument, or a parameter of a class, that changes none of the learner's results although it changes a right one, or
+    None. Two changes are tried, since one may leave a ReLU closed, and on all `records`, since a single row or key can hide a dependence."""
+    until = time.process_time() + PATIENCE
+    for i, arg in enumerate(record.args):
+        for key in arg if isinstance(arg, dict) else [None]:
+            changed = [(each, args) for each in (record, *records) for step in (0, 1)
+                       if each.name(i) == record.name(i) and (args := replace_argument(each.args, i, key, step))]
+            with contextlib.suppress(Exception):         # one of the two does not accept the change
+                if (time.process_time() < until and all(same(call(args).value, each.outcome.value, 1e-7, 1e-7) for each, args in changed)
+                        and any(not same(plain(exercise.solve(*args)), each.expected, 1e-3, 1e-3) for each, args in changed)):
+                    name = f"{key}, a parameter of your class," if key else record.name(i)
+                    return f"Your result does not change when {name} does; the right one does."
+    return None
+
+
+def replace_argument(args: tuple, i: int, key: str | None, step: int) -> tuple | None:
+    """The arguments with another value of argument i, or of its entry `key`; None if it has no other value of its kind. 0 and 1 are exchanged,
+    tokens moved, other numbers made smaller, or in the second step halved, with the other sign if they have both signs."""
+    value = args[i] if key is None else args[i].get(key)
+    if isinstance(value, bool):
+        new = not value
+    elif isinstance(value, float):
+        new = value * (0.9, 0.5)[step]
+    elif not isinstance(value, Tensor) or value.is_complex() or value.numel() < 1 + (value.dtype == torch.int64):
+        return None
+    elif value.dtype == torch.bool:
+        new = ~value
+    elif not value.is_floating_point():
+        new = value.flatten().roll(1 + step).reshape(value.shape)
+    elif ((value == 0) | (value == 1)).all():
+        new = 1 - value
+    else:
+        slope = 0.8 + 0.15 * torch.linspace(0, 1, value.numel()).reshape(value.shape).to(value)
+        new = value * slope * (1 if not step else 0.5 if (value >= 0).all() else -1.4)
+    return (*args[:i], new if key is None else args[i] | {key: new}, *args[i + 1:])

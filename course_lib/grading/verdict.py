@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -16,6 +17,7 @@ from course_lib.grading.protocol.allowlist import denied_message
 from course_lib.grading.protocol.calls import Outcome, describe, plain
 
 EXAMPLE = "A small example:"
+UNEXPLAINED = re.compile(r"is (too (large|small)|not the right one)|\bwrong\b")        # in a message that says where, and no more
 NOT_DATA = "it returned "       # begins the detail of a value that is not plain data
 WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
@@ -216,6 +218,8 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
         wrong = example or next(record for record in records if check.fault(record))
         fault = check.fault(wrong)
         text = diagnosis.describe_nondeterminism(call, check, wrong)
+        if not text and UNEXPLAINED.search(fault.message):
+            text = diagnosis.describe_ignored_argument(exercise, call, wrong, records)
     return Fault(text or fault.message, names[0] if len(names) == 1 else None, fault.state)
 
 
