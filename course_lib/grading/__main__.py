@@ -15,8 +15,8 @@ from importlib import import_module
 from course_lib.grading.classroom import NOTICE
 
 EPILOG = """\
-exit status: 0 all graded; 1 something could not be graded; 2 wrong command;
-130 stopped, and the same command with --out continues.
+PATH: a notebook, a script, or a folder or zip file of them
+exit status: 0 all graded, 1 not all, 2 wrong command, 130 stopped
 """
 MAKERS = {"build": "generate the exercises from the solutions",
           "release": "write a bundle for students, and one of the solutions",
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
 def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add = grade.add_argument
-    add("paths", nargs="+", metavar="PATH", help="a notebook, a script, or a folder or zip file of them")
+    add("paths", nargs="+", metavar="PATH", help=argparse.SUPPRESS)
     what = grade.add_mutually_exclusive_group(required=True)
     what.add_argument("--chapter", metavar="NAME", type=comma_list, help="all exercises of a chapter (self-attention, or 17)")
     what.add_argument("--exercises", metavar="ID,ID", type=comma_list, help="these exercises")
@@ -62,9 +62,13 @@ def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th student, from the I-th")
     add("--seed", type=natural, metavar="N", help="draws the inputs of all checks; random if not given")
     add("--out", metavar="FILE", help="a log, from which the same command continues")
+    add("--marks", metavar="FILE", help="marks.toml, with your own changes of marks")
+    add("--update", metavar="FILE", help="earlier marks from --json: what is not graded now keeps them; prints the changes")
     add("--csv", metavar="FILE", help="write the marks as a table")
     add("--json", metavar="FILE", help="write the marks as JSON")
     add("--html", metavar="DIR", help="write a page for each student, and index.csv")
+    add("--anonymous", action="store_true", help="numbers in place of names on the pages and in the report")
+    add("--report", metavar="DIR", help="write a table on the class, for you: difficulty, discrimination, mistakes")
     add("--gradescope", metavar="DIR", help="write a results.json for each student")
     add("--moodle", metavar="FILE", help="write --roster with the marks, for Moodle")
     add("--canvas", metavar="FILE", help="write --roster with the marks, for Canvas")

@@ -40,6 +40,7 @@ class Graded:
     reports: list[Report] = field(default_factory=list)
     code: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    mark: dict | None = None                 # after `marks.toml`: mark, possible, why
 
     @property
     def earned(self) -> int:
@@ -50,9 +51,21 @@ class Graded:
         return sum(report.possible for report in self.reports)
 
     @property
+    def total(self) -> float:                # the mark; without one the points earned
+        return self.mark["mark"] if self.mark else self.earned
+
+    @property
+    def most(self) -> float:                 # the highest mark, without what is added
+        return self.mark["possible"] if self.mark else self.possible
+
+    @property
+    def why(self) -> list[str]:              # the reasons of an instructor's own marks
+        return self.mark["why"] if self.mark else []
+
+    @property
     def score(self) -> float:
-        """Earned by possible points, 0 to 1; 0 where nothing could be earned."""
-        return self.earned / self.possible if self.possible else 0.0
+        """The mark by the highest one, 0 to 1; 0 where nothing could be earned."""
+        return self.total / self.most if self.most else 0.0
 
     @property
     def reason(self) -> str:
@@ -67,8 +80,8 @@ class Graded:
 
     @classmethod
     def from_dict(cls, data: dict) -> Graded:
-        values = {name: data[name] for name in cls.__dataclass_fields__}
-        return cls(**{**values, "reports": [Report.from_dict(report) for report in data["reports"]]})
+        values = {name: data[name] for name in cls.__dataclass_fields__ if name != "mark"}
+        return cls(**{**values, "mark": data.get("mark"), "reports": [Report.from_dict(report) for report in data["reports"]]})
 
 
 def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(), *,

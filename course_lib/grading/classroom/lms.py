@@ -35,9 +35,9 @@ def check_roster(option: str, roster: Roster) -> None:
 
 def scale_points(record: Graded, most: str) -> float | int:
     """A student's points, on a scale that ends at `most`, if that is a number; with at most two decimal places."""
-    value = Fraction(record.earned)
+    value = Fraction(str(record.total))
     try:
-        value *= Fraction(most.strip().replace(",", ".")) / (record.possible or 1)
+        value *= Fraction(most.strip().replace(",", ".")) / (Fraction(str(record.most)) or 1)
     except (ValueError, ZeroDivisionError):
         pass
     rounded = round(value, 2)
@@ -45,10 +45,11 @@ def scale_points(record: Graded, most: str) -> float | int:
 
 
 def describe_result(record: Graded) -> str:
-    """The states and points of all exercises in a line of HTML; where nothing was graded or a function was not found, the reason."""
+    """The states and points of all exercises in a line of HTML; where nothing was graded or a function was not found, the reason; then those
+    of an instructor's own marks."""
     lines = [f"{report.exercise}: {STATES[report.state]} ({report.earned} of {report.possible})"
              + f". {report.message}".rstrip(".") * (report.state == "missing") for report in record.reports]
-    return escape(record.reason.rstrip(".") or "; ".join(lines), quote=False)
+    return escape("; ".join([*([record.reason.rstrip(".")] if record.reason else lines), *record.why]), quote=False)
 
 
 def import_table(option: str, roster: Roster, records: Sequence[Graded], name: str) -> str:
@@ -69,7 +70,7 @@ def import_table(option: str, roster: Roster, records: Sequence[Graded], name: s
             if comment is not None:
                 row[comment] = escape_formula(describe_result(record))
         elif row is possible and not row[place].strip():
-            row[place] = str(max((record.possible for record in records), default=0))
+            row[place] = f"{max((record.most for record in records), default=0):g}"
     shown = range(len(header)) if option == "moodle" else [*sorted(columns[title] for title in CANVAS if title in columns), place]
     return to_csv([[row[i] for i in shown] for row in [header, *rows]], escape=False)
 
@@ -97,6 +98,6 @@ def write_zip(path: str, records: Sequence[Graded], paths: Mapping[str, str]) ->
 def feedback_notebook(record: Graded) -> str:
     """The feedback as a notebook with a cell of text."""
     notes = [note for note in record.notes if not record.reason.endswith(note)]
-    lines = [f"{record.earned} of {record.possible} points", *notes, *([record.reason] if record.reason else map(str, record.reports))]
+    lines = [f"{record.total:g} of {record.most:g} points", *record.why, *notes, *([record.reason] if record.reason else map(str, record.reports))]
     cell = {"cell_type": "raw", "metadata": {}, "source": "\n\n".join(lines)}
     return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})

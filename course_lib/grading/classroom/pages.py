@@ -1,13 +1,16 @@
-"""An HTML page for each student. It holds no script and loads nothing: its policy forbids both. The same marks give the same bytes. All text is
+"""An HTML page for each student, and one on the class. They hold no script and load nothing: their policy forbids both. The same marks give the same bytes. All text is
 escaped."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+from statistics import StatisticsError, correlation, mean
 from string import Template
 
 from course_lib.exercises import EXERCISES
+from course_lib.grading.classroom.best_attempt import UNGRADED
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.verdict import STATES, Report
 
@@ -20,7 +23,15 @@ def student_page(record: Graded) -> str:
     parts = "".join(exercise_section(report, record.code.get(report.exercise, "")) for report in record.reports)
     if record.reason:
         parts = f'<p class="feedback"><strong class="wrong">{escape(record.reason)}</strong></p>\n'
-    return Template(PAGE).substitute(title=escape(title), body=describe_grading(record) + parts)
+    if record.mark:
+        parts = f"<p>Mark: <strong>{record.total:g} of {record.most:g}</strong></p>\n" + "".join(
+            f'<p class="feedback">{escape(reason)}</p>\n' for reason in record.why) + parts
+    return html_document(title, describe_grading(record) + parts)
+
+
+def html_document(title: str, body: str) -> str:
+    """A whole HTML page: the title, which is text, as its head, and the body, which is HTML."""
+    return Template(PAGE).substitute(title=escape(title), body=body)
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -51,3 +62,39 @@ def exercise_section(report: Report, code: str) -> str:
     return (f"<section>\n<h2>{escape(title)}</h2>\n<p><code>{escape(report.exercise)}</code>: "
             f'<strong class="{kind}">{escape(STATES[report.state])}</strong>, {report.earned} of {report.possible} points</p>\n'
             f"{feedback}{checks}{answer}</section>\n")
+
+
+# The class
+
+CLASS = ("exercise", "students", "full points", "difficulty", "discrimination", "states", "mistakes", "without points")
+
+
+def class_rows(records: Sequence[Graded]) -> list[tuple]:
+    """A row of CLASS for each exercise: the share of the points that the class earned, the correlation with the points of the other exercises
+    over the students who submitted, states and named mistakes with their counts, and the students who tried without success."""
+    def counted(names: Iterable[str]) -> str:
+        return "; ".join(f"{name}: {count}" for name, count in sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
+
+    rows = []
+    for name in dict.fromkeys(report.exercise for record in records for report in record.reports):
+        own = [(record, report) for record in records for report in record.reports if report.exercise == name]
+        pairs = [(report.earned, record.earned - report.earned) for record, report in own if report.state != "not_submitted"]
+        try:
+            discrimination = f"{correlation(*zip(*pairs, strict=True)):.2f}"
+        except (StatisticsError, TypeError):             # fewer than two students, or all with the same points
+            discrimination = "-"
+        earned, possible = (sum(getattr(report, what) for _, report in own) for what in ("earned", "possible"))
+        rows.append((name, len(own), sum(report.earned >= report.possible for _, report in own), f"{earned / possible if possible else 0:.2f}",
+                     discrimination, counted(STATES[report.state] for _, report in own),
+                     counted(report.misconception for _, report in own if report.misconception),
+                     "; ".join(record.student for record, report in own if not report.earned and report.state not in UNGRADED)))
+    return rows
+
+
+def class_page(records: Sequence[Graded]) -> str:
+    """The table on the class as HTML."""
+    rows = [[escape(str(cell)) for cell in row] for row in class_rows(records)]
+    average = mean(record.score for record in records) if records else 0
+    return html_document("The class", f"<p>{len(records)} students, mean score {average:.0%}. Difficulty is the share of the points that the class "
+                         "earned; discrimination is the correlation of an exercise's points with those of the other exercises, over the students "
+                         f"who submitted. This page names students: it is for the teacher.</p>\n{table(CLASS, rows)}\n")

@@ -5,11 +5,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from course_lib.grading.classroom import lms
 from course_lib.grading.classroom.grading import Graded
-from course_lib.grading.classroom.pages import student_page
+from course_lib.grading.classroom.pages import CLASS, class_page, class_rows, student_page
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import csv_table, to_csv
 from course_lib.grading.verdict import Report
@@ -33,12 +34,16 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), downloads:
         write_text(Path(args.csv), BOM + csv_table(records))
     if args.json:
         write_text(Path(args.json), json.dumps([record.to_dict() for record in records], indent=1) + "\n")
-    names = {record.student: file_name(record.student) for record in records}
-    for record in records:
+    shown = anonymize(records) if args.anonymous else records
+    names = {record.student: file_name(other.student) for record, other in zip(records, shown, strict=True)}
+    for record, other in zip(records, shown, strict=True):
         if args.html:
-            write_text(Path(args.html, f"{names[record.student]}.html"), student_page(record))
+            write_text(Path(args.html, f"{names[record.student]}.html"), student_page(other))
         if args.gradescope:
-            write_text(Path(args.gradescope, names[record.student], "results.json"), json.dumps(gradescope_results(record), indent=1))
+            write_text(Path(args.gradescope, file_name(record.student), "results.json"), json.dumps(gradescope_results(record), indent=1))
+    if args.report:
+        write_text(Path(args.report, "index.html"), class_page(shown))
+        write_text(Path(args.report, "class.csv"), BOM + to_csv([CLASS, *class_rows(shown)]))
     if args.html:
         write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "file"], *([student, f"{name}.html"] for student, name in names.items())]))
     if args.feedback:
@@ -46,6 +51,13 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), downloads:
     for option in lms.TABLES:
         if path := getattr(args, option):
             write_text(Path(path), lms.import_table(option, roster, records, args.column))
+
+
+def anonymize(records: Sequence[Graded]) -> list[Graded]:
+    """Each student's record under a number, in an order that does not follow the names, without files and notes, which may name the student."""
+    order = sorted(records, key=lambda record: hashlib.sha256(f"{record.seed} {record.student}".encode("utf-8", "surrogatepass")).digest())
+    number = {record.student: f"student {i:03}" for i, record in enumerate(order, 1)}
+    return [replace(record, student=number[record.student], file="", notes=[]) for record in records]
 
 
 def write_text(path: Path, text: str) -> None:
@@ -67,10 +79,10 @@ def file_name(student: str) -> str:
 # Gradescope
 
 def gradescope_results(record: Graded) -> dict:
-    """The results of one student as Gradescope's results.json holds them: a test for each exercise.
+    """The results of one student as Gradescope's results.json holds them: a test for each exercise; a mark is the score.
     Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format"""
-    return {"score": float(record.earned), "execution_time": round(record.seconds, 3),
-            "output": "\n".join(record.notes) or "Each exercise was graded on its own; see below.", "output_format": "text",
+    return {"score": float(record.total), "execution_time": round(record.seconds, 3),
+            "output": "\n".join([*record.notes, *record.why]) or "Each exercise was graded on its own; see below.", "output_format": "text",
             "test_output_format": "text", "test_name_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
             "extra_data": {"isolation": record.isolation or "none", "checks": record.checks, "sha256": record.sha256},
             "tests": [gradescope_test(report, number) for number, report in enumerate(record.reports, 1)]}

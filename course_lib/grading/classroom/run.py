@@ -14,6 +14,7 @@ from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
 from course_lib.grading.classroom.collection import Collected, Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
 from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
+from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks, update_records
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
@@ -33,6 +34,9 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
     reports.check_options(args, roster, downloads)
+    earlier = read_earlier(args.update) if args.update else []
+    before = {record.student for record in earlier}
+    entries = read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
     worker.wait_ready()                                  # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
@@ -59,13 +63,19 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
     files = [complete_record(item, graded.get(item) or failed[item], requested, seed) for item in items]
-    missing = [student for student in roster.students if student not in present][first - 1::count]
+    missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
     absent = [absent_record(student, requested, seed) for student in missing]
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
     records = merge_by_student([*files, *absent])
+    if args.update:
+        records = update_records(earlier, records)
+    if entries is not None:
+        records = [apply_marks(record, entries) for record in records]
     reports.write(args, records, roster, downloads)
+    if args.update:
+        print("\n".join(describe_changes(earlier, records)) or "No mark has changed.", file=sys.stderr)
     print(terminal_table(records))
     unread = [record for record in files if record.reason]
     print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [])

@@ -156,14 +156,29 @@ def test_grade_wrong_command(args, words, capsys):
 @pytest.mark.parametrize("args, words", [
     (["class", "--feedback", "back.zip"], "needs the submissions under the names"), (["class", "--exercises", "conditional_tables"], "did you mean conditional_table"),
     (["class", "--roster", "no-such-roster"], "no-such-roster"), (["class", "gone/01-ada.ipynb"], "there is no .*01-ada.ipynb"), (["empty"], "no notebook in"),
-    (["class", "--roster", "other.txt"], "no notebook belongs to a student of the roster"), (["class", "--moodle", "x.csv"], "has no header")])
+    (["class", "--roster", "other.txt"], "no notebook belongs to a student of the roster"), (["class", "--moodle", "x.csv"], "has no header"),
+    (["class", "--marks", "marks.toml"], "needs a student and a reason"), (["class", "--update", "other.txt"], "holds no marks")])
 def test_grade_refuses_before_grading(folder, grade, monkeypatch, args, words):
     monkeypatch.setattr(graders, "grade_file", lambda *_: pytest.fail("graded"))
     monkeypatch.chdir(folder)
     save(folder / "empty/notes.txt", "x")
     save(folder / "other.txt", "xi\nyo\n")
+    save(folder / "marks.toml", "[[mark]]\nstudent = 'ada'\nadd = 1\n")
     found = grade(*args, "--out", folder / "out.jsonl")
     assert found.code == 2 and re.search(words, found.err) and not found.out and not (folder / "out.jsonl").exists()
+
+
+def test_grade_marks_and_update(folder, grade):
+    """Bo gets two points; then Ada hands in half of it."""
+    marks = save(folder / "marks.toml", '[[mark]]\nstudent = "bo"\nadd = 2\nreason = "a good question"\n')
+    args = (folder / "class/ada", folder / "class/bo", "--marks", marks, "--json", folder / "marks.json", "--seed", 1)
+    assert grade(*args, "--csv", folder / "a.csv").code == 0
+    assert {name: (row["earned"], row["mark"]) for name, row in table(folder / "a.csv").items()} == {"ada": ("11", "11"), "bo": ("11", "13")}
+    save(folder / "class/ada/hw.ipynb", notebook(LOGLIK))
+    save(marks, "")
+    found = grade(*args, "--update", folder / "marks.json")
+    assert "ada: conditional_table 5 -> 0: " in found.err and ": another file\n" in found.err
+    assert "ada: mark 11 -> 6\n" in found.err and "bo: mark 13 -> 11\n" in found.err
 
 
 def test_list(capsys):

@@ -35,6 +35,18 @@ GRADEBOOK = """Student,ID,SIS Login ID,Section,Week 1 (77)
 "Lee, Mo",7001,mo,A,
 "Ünder, Zoë",7002,zoe,A,
 """
+MARKS = """[[mark]]
+student = "*"
+exercise = "dropped_parent_cost"
+weight = 0
+reason = "the statement was unclear"
+
+[[mark]]
+student = "Zoë Ünder"
+exercise = "conditional_table"
+points = 4
+reason = "right, under another name"
+"""
 
 
 def write_class(folder: Path) -> None:
@@ -52,7 +64,8 @@ def write_class(folder: Path) -> None:
             archive.writestr(name, content)
     save(folder / "canvas/leemo_7001_90001_week1.ipynb", notebook(*wrong, exercises=()))
     save(folder / "canvas/underzoe_LATE_7002_90002_hw.ipynb", notebook(*renamed, exercises=()))
-    for name, text in (("worksheet.csv", SHEET), ("gradebook.csv", GRADEBOOK)):
+    save(folder / "again/Mo Lee/week1.ipynb", notebook(*right, exercises=()))
+    for name, text in (("worksheet.csv", SHEET), ("gradebook.csv", GRADEBOOK), ("marks.toml", MARKS)):
         save(folder / name, text)
 
 
@@ -80,7 +93,7 @@ def test_worked_example(tmp_path, sandboxed, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_class(tmp_path)
     page = PAGE.read_text("utf-8")
-    assert 6 <= len(BLOCK.findall(page)) <= 12 and run_commands(page) == page
+    assert 8 <= len(BLOCK.findall(page)) <= 12 and run_commands(page) == page
 
 
 def main() -> None:
