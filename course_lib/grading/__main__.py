@@ -60,15 +60,16 @@ def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add("--roster", metavar="FILE", help="the students, also as Moodle or Canvas write them")
     add("--jobs", type=positive, default=1, metavar="N", help="processes that grade at the same time")
     add("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th student, from the I-th")
+    add("--no-sandbox", action="store_true", help="grade without isolation: on macOS, not for marks")
     add("--seed", type=natural, metavar="N", help="draws the inputs of all checks; random if not given")
     add("--out", metavar="FILE", help="a log, from which the same command continues")
     add("--marks", metavar="FILE", help="marks.toml, with your own changes of marks")
-    add("--update", metavar="FILE", help="earlier marks from --json: what is not graded now keeps them; prints the changes")
+    add("--update", metavar="FILE", help="earlier marks of --json, kept for what is not graded now")
     add("--csv", metavar="FILE", help="write the marks as a table")
     add("--json", metavar="FILE", help="write the marks as JSON")
     add("--html", metavar="DIR", help="write a page for each student, and index.csv")
     add("--anonymous", action="store_true", help="numbers in place of names on the pages and in the report")
-    add("--report", metavar="DIR", help="write a table on the class, for you: difficulty, discrimination, mistakes")
+    add("--report", metavar="DIR", help="write a table on the class, its exercises and mistakes")
     add("--gradescope", metavar="DIR", help="write a results.json for each student")
     add("--moodle", metavar="FILE", help="write --roster with the marks, for Moodle")
     add("--canvas", metavar="FILE", help="write --roster with the marks, for Canvas")
@@ -100,11 +101,11 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def run_grade(args) -> int:
-    from course_lib.grading.sandbox.sandbox import NoSandbox, Worker
+    from course_lib.grading.sandbox.sandbox import NoSandbox, Unisolated, Worker
 
     worker = None
     try:
-        worker = Worker()                                # before torch is imported here: it imports it
+        worker = Unisolated() if args.no_sandbox else Worker()                                # before torch is imported here: it imports it
         gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import Roster, read_roster
         from course_lib.grading.classroom.run import grade_class

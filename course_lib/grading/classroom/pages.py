@@ -12,6 +12,7 @@ from string import Template
 from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.best_attempt import UNGRADED
 from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.sandbox.sandbox import LIMITS
 from course_lib.grading.verdict import STATES, Report
 
 PAGE = Path(__file__).with_name("page.html").read_text("utf-8")
@@ -44,7 +45,8 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def describe_grading(record: Graded) -> str:
     """The HTML of the file, the isolation and the seed."""
     files = record.file if "; " in record.file else Path(record.file).name
-    lines = [f"<p>File: {escape(files)}. Graded in a sandbox ({record.isolation}), with seed {record.seed}.</p>\n" if record.file else ""]
+    how = "without isolation" if LIMITS in record.isolation else f"in a sandbox ({record.isolation})"
+    lines = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n" if record.file else ""]
     return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes if not record.reason.endswith(note)])
 
 

@@ -15,7 +15,6 @@ from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.submissions import archives
 from course_lib.grading.submissions.files import Unreadable
 
-LEVELS = (*ISOLATED, "")                                 # of isolation, the best first; "" is of a student without a submission
 KEY = ("student", "path", "sha256", "checks", "isolation")        # what a record counts for
 
 
@@ -56,8 +55,8 @@ class ResultsLog:
         """The seed of the first record; None if there is none."""
         return next((record.seed for record in self.records.values()), None)
 
-    def find(self, submission: Submission, exercises: Sequence[Exercise]) -> Graded | None:
-        """The record of this submission on these exercises, at the best level of isolation that has one."""
+    def find(self, submission: Submission, exercises: Sequence[Exercise], level: str = "") -> Graded | None:
+        """The record of this submission on these exercises, at the best level of isolation that has one, or at this level."""
         file = submission.student, os.path.abspath(submission.path)
         if file not in self.paths:
             return None                                  # new: it need not be read
@@ -65,7 +64,7 @@ class ResultsLog:
             digest = hashlib.sha256(archives.read(submission.path)).hexdigest()
         except Unreadable:
             digest = ""
-        keys = [(*file, digest, checks_version(exercises), level) for level in LEVELS]
+        keys = [(*file, digest, checks_version(exercises), level) for level in (*ISOLATED, level)]
         return next((self.records[key] for key in keys if key in self.records), None)
 
     def add(self, graded: Graded, path: str) -> None:

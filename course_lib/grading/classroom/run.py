@@ -20,7 +20,7 @@ from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
 from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.sandbox.sandbox import Worker
+from course_lib.grading.sandbox.sandbox import LIMITS, Worker
 
 
 def grade_class(args, worker: Worker, roster: Roster) -> int:
@@ -46,7 +46,7 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     first, count = args.shard                            # all files of a student are in one shard, since they count together
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
-    graded = {item: record for item in items if (record := log.find(item, requested)) is not None}
+    graded = {item: record for item in items if (record := log.find(item, requested, worker.level)) is not None}
     waiting, failed, stopped = [item for item in items if item not in graded], {}, False
     results = grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), worker, args.jobs)
     with tqdm(total=len(items), initial=len(graded), unit="notebook", desc="grading") as bar:
@@ -116,4 +116,6 @@ def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: 
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")
+    if any(LIMITS in record.isolation for record in records):
+        lines.append("Graded without isolation: an answer could read this machine's files and the references. This is not for marks.")
     print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)

@@ -1,17 +1,21 @@
-"""The process of the caller, on Linux: its size, and prctl."""
+"""The process of the caller: its size, and Linux's prctl."""
 from __future__ import annotations
 
 import os
+import sys
 
 
 def prctl(option: int, value: int) -> None:
-    """Linux's prctl, for one option and value."""
-    import ctypes
+    """On Linux its prctl, for one option and value; elsewhere nothing."""
+    if sys.platform == "linux":
+        import ctypes
 
-    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def size_now() -> int:
-    """Bytes of address space in use."""
+    """Bytes of address space in use; off Linux about what torch takes."""
+    if sys.platform != "linux":
+        return 1_500_000_000
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

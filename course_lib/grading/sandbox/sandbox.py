@@ -1,5 +1,5 @@
 """Where a learner's code runs. The levels of isolation are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where
-the worker sums up the memory of an answer. This file imports no torch, so that a worker can be started before that."""
+the worker sums up the memory of an answer; "limits" is none, for an instructor's own machine. This file imports no torch, so that a worker can be started before that."""
 from __future__ import annotations
 
 import contextlib
@@ -10,12 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from course_lib.grading.protocol.process import prctl
-from course_lib.grading.sandbox.bubblewrap import PROGRAM, bubblewrap, control_group, environment, search_path
+from course_lib.grading.sandbox.bubblewrap import PACKAGE, PROGRAM, bubblewrap, control_group, environment, search_path
 from course_lib.grading.sandbox.inside.confine import CALLS
 from course_lib.grading.sandbox.inside.worker import SHARE
 
@@ -23,8 +24,9 @@ STARTUP = 120.0                          # seconds for the worker to import torc
 ENDING = 15.0                            # seconds to kill a child and to clean up after it
 GROUP = "bubblewrap+cgroup"              # the level with a control group
 ISOLATED = (GROUP, "bubblewrap")         # the levels
+LIMITS = "limits"                        # without isolation
 HELP = ("Submissions are graded in a sandbox. On Debian and Ubuntu: apt-get install bubblewrap; a container must allow user namespaces. On other "
-        "systems use the container of book/_tools/Containerfile. check in a notebook works everywhere")
+        "systems use the container of book/_tools/Containerfile, or on macOS --no-sandbox. check in a notebook works everywhere")
 WORKER_MEMORY = 2_000_000_000            # bytes of the control group that are the worker's own
 SYSTEMD = "/run/systemd/system"          # exists where systemd runs
 SESSION = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")           # where an ordinary user's systemd is reached
@@ -174,6 +176,48 @@ class Worker(contextlib.AbstractContextManager):
 
     def __exit__(self, *_):
         self.close()
+
+
+class Unisolated(Worker):
+    """A process under limits for each answer, which may read what its user may: no marks come from it."""
+
+    def __init__(self):
+        self.child, self.stopped, self.level = None, "", LIMITS
+        if not hasattr(os, "fork"):
+            raise NoSandbox(f"without fork nothing can be graded; this is {sys.platform}. {HELP}")
+
+    def wait_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
+        """The socket to a fresh process, which has imported torch. Raises NoSandbox if it does not start."""
+        self.end()
+        own_end, other_end = socket.socketpair()
+        plan = {"fd": other_end.fileno(), "path": [str(PACKAGE.parent), *sys.path], "limits": asdict(limits), "preload": list(preload)}
+        python = [sys.executable, "-I", "-B", str(PACKAGE / "grading/sandbox/inside/worker.py"), json.dumps(plan)]
+        with other_end:
+            self.child = subprocess.Popen(python, pass_fds=[other_end.fileno()], cwd=tempfile.gettempdir(), stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                          env=environment() | {"HOME": tempfile.gettempdir(), "TMPDIR": tempfile.gettempdir()})
+        own_end.settimeout(STARTUP)
+        if own_end.recv(1) != b"!":
+            raise NoSandbox("the process did not start: can this Python import torch?")
+        own_end.settimeout(None)
+        return own_end
+
+    def end(self, wait: float = 0.0) -> int | None:
+        """Kill the process and its group; how it had ended, as `Worker.end` says it."""
+        child, self.child, status = self.child, None, None
+        if child is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = child.wait(wait)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        return status
+
+    def close(self) -> None:
+        self.end()
 
 
 def detect_isolation() -> str:

@@ -81,6 +81,20 @@ def test_grade_resumes_from_log(folder, grade, monkeypatch):
     assert (folder / "a.csv").read_text() == table                              # the seed of the first run included
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_grade_without_sandbox(folder, jobs, capsys):
+    save(folder / "class/bo/hw.ipynb", notebook("import os\nos._exit(3)", "import course_lib.functional", LOGLIK.replace("x", "undefined", 1)))
+    args = ["grade", folder / "class/ada", folder / "class/bo", "--exercises", ",".join(IDS), "--no-sandbox", "--out", folder / "out.jsonl",
+            "--csv", folder / "a.csv", "--html", folder / "pages", "--jobs", jobs]
+    assert __main__.main([str(one) for one in args]) == 0
+    found = capsys.readouterr()
+    assert "isolation: limits" in found.out and "Graded without isolation: " in found.err and "This is not for marks." in found.err
+    rows = table(folder / "a.csv")
+    assert rows["ada"]["earned"] == "11" and rows["bo"]["earned"] == "0"
+    assert "Graded without isolation, with seed" in (folder / "pages/ada.html").read_text()
+    assert __main__.main([str(one) for one in args]) == 0 and len(lines(folder / "out.jsonl")) == 2
+
+
 def test_grade_names_strangers(folder, grade):
     save(folder / "class/zoe/hw.ipynb", notebook(LOGLIK, TABLE))
     found = grade(folder / "class", "--roster", folder / "roster.txt")

@@ -53,6 +53,27 @@ def main(plan: dict) -> None:
     parent.serve()
 
 
+def alone(plan: dict) -> None:
+    """Answer without isolation, in a process of its own, under limits and with only what is allowed of the course."""
+    import resource
+
+    sys.path[:] = plan["path"]
+    from course_lib.grading.protocol import allowlist
+    from course_lib.grading.protocol.process import size_now
+
+    allowlist.install()
+    for name in ["torch", "course_lib.grading.protocol.wire", *plan["preload"]]:
+        importlib.import_module(name)
+    sys.modules["torch"].set_num_threads(1)
+    limits = plan["limits"]
+    for name, value in (("CORE", 0), ("FSIZE", limits["file"]), ("CPU", limits["cpu"]), ("AS", size_now() + limits["memory"])):
+        with contextlib.suppress(ValueError, OSError):   # macOS does not give each
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+    connection = socket.socket(fileno=plan["fd"])
+    connection.send(b"!")
+    answer(connection)
+
+
 class Parent:
     """Forks a child when told to, and leaves nothing of it behind."""
 
@@ -277,4 +298,5 @@ def answer(connection: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    plan = json.loads(sys.argv[1])
+    alone(plan) if "limits" in plan else main(plan)
