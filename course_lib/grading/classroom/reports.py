@@ -45,7 +45,8 @@ def write(args, records: Sequence[Graded], roster: Roster = Roster(), downloads:
         write_text(Path(args.report, "index.html"), class_page(shown))
         write_text(Path(args.report, "class.csv"), BOM + to_csv([CLASS, *class_rows(shown)]))
     if args.html:
-        write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "file"], *([student, f"{name}.html"] for student, name in names.items())]))
+        index = [[student, roster.address(student), f"{name}.html"] for student, name in names.items()]
+        write_text(Path(args.html, "index.csv"), BOM + to_csv([["student", "address", "file"], *index]))
     if args.feedback:
         lms.write_zip(args.feedback, records, lms.name_files(list(names), downloads, roster))
     for option in lms.TABLES:

@@ -53,6 +53,10 @@ class Roster:
         key = fold(name)
         return self.single([person for person in self.people if key in person.keys], name)
 
+    def address(self, student: str) -> str:
+        """The e-mail address of a student; empty if the roster has none."""
+        return next((key for person in self.people if person.student == student for key in sorted(person.keys) if "@" in key), "")
+
     def has_number(self, number: str) -> bool:
         """Whether this is a student's number on the platform."""
         return any(person.number == number for person in self.people)
