@@ -165,6 +165,8 @@ def describe_ignored_argument(exercise, call: Call, record: Record, records: Seq
 def replace_argument(args: tuple, i: int, key: str | None, step: int) -> tuple | None:
     """The arguments with another value of argument i, or of its entry `key`; None if it has no other value of its kind. 0 and 1 are exchanged,
     tokens moved, other numbers made smaller, or in the second step halved, with the other sign if they have both signs."""
+    if i >= len(args) or isinstance(args[i], dict) != (key is not None):
+        return None                                      # another method of the class
     value = args[i] if key is None else args[i].get(key)
     if isinstance(value, bool):
         new = not value

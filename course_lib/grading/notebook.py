@@ -66,7 +66,7 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         print(f"(your function printed {printed.lines} lines; the first {PRINTED} are shown)")
     if report.state != "right" and (outside := describe_outside_values(fn)):
         report = replace(report, message=f"{report.message} {outside}".lstrip())
-    if progress_file.in_notebook():
+    if progress_file.in_notebook() and report.state not in ("right", "not_attempted"):       # these two are stored as text in the book
         sys.modules["IPython"].display.display({"text/plain": wrap(report), "text/html": report._repr_html_()}, raw=True)
     else:
         print(wrap(report))

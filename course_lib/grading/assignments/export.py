@@ -35,7 +35,9 @@ def add_arguments(parser) -> None:
 def run(args) -> int:
     """The command `export`; returns its exit status."""
     try:
-        files = nbgrader_files(select_chapters(build.read_sources(args.solutions), args.chapter), args.seed)
+        pages = select_chapters(build.read_sources(args.solutions), args.chapter)
+        files = {"nbgrader_config.py": CONFIG} | {f"source/{path.stem}/{path.name}": form.dumps(nbgrader_notebook(page, path, args.seed))
+                                                 for path, page in pages.items()}
         there = [name for name in files if (args.to / name).exists()]
         if there and not args.force:
             raise FormError(f"{args.to / there[0]} is already there, and kept: name another folder, or add --force")
@@ -47,15 +49,9 @@ def run(args) -> int:
     return 0
 
 
-def nbgrader_files(pages: dict[Path, dict], seed: int) -> dict[str, str]:
-    """An nbgrader course: source/NAME/NAME.ipynb for each chapter, and its configuration. Answers are solution cells, which nbgrader empties;
-    each check is a locked test cell that ends in the points earned, since nbgrader would give all points for one that ends in nothing."""
-    return {"nbgrader_config.py": CONFIG} | {f"source/{path.stem}/{path.name}": form.dumps(nbgrader_notebook(page, path, seed))
-                                             for path, page in pages.items()}
-
-
 def nbgrader_notebook(page: dict, path: Path, seed: int) -> dict:
-    """The source notebook of one assignment."""
+    """The source notebook of one assignment. Answers are solution cells, which nbgrader empties; each check is a locked test cell that ends in
+    the points earned, since nbgrader would give all points for one that ends in nothing."""
     cells, opened = [], False
     for cell in copy.deepcopy(page["cells"]):
         kind, name, mark = role(cell), exercise(cell), {}

@@ -26,11 +26,6 @@ def split(source: str) -> list[tuple[bool, list[str]]]:
     return pieces
 
 
-def answers(source: str) -> list[str]:
-    """The lines of the answer alone."""
-    return [line for inside, lines in split(source) if inside for line in lines]
-
-
 def without_marks(source: str) -> str:
     """The cell as somebody would write it."""
     return "\n".join(line for _, lines in split(source) for line in lines)

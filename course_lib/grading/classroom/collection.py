@@ -178,7 +178,7 @@ def match_download(file: File, roster: Roster) -> re.Match | None:
     """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. Many names look like those of Canvas, so
     these need a student of the roster with the number."""
     match = CANVAS.match(file.names[0]) if len(file.names) == 1 else None
-    return MOODLE.match(file.names[0]) or (match if match and roster.has_number(match["number"]) else None)
+    return MOODLE.match(file.names[0]) or (match if match and match["number"] in {person.number for person in roster.people} else None)
 
 
 def student_of(file: File, given: str, roster: Roster) -> tuple[str, str]:

@@ -57,10 +57,6 @@ class Roster:
         """The e-mail address of a student; empty if the roster has none."""
         return next((key for person in self.people if person.student == student for key in sorted(person.keys) if "@" in key), "")
 
-    def has_number(self, number: str) -> bool:
-        """Whether this is a student's number on the platform."""
-        return any(person.number == number for person in self.people)
-
     def find_download(self, name: str, number: str) -> str | None:
         """The student of a file that Moodle or Canvas handed out under this name and number. Raises ValueError if these speak of two, or may
         speak of more than one."""

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from course_lib.grading.classroom import reports
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
-from course_lib.grading.classroom.collection import Collected, Submission, collect
+from course_lib.grading.classroom.collection import Collected, collect
 from course_lib.grading.classroom.graders import Task, grade_all
 from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
 from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks, update_records
@@ -62,9 +62,11 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
             stopped = True
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
-    files = [complete_record(item, graded.get(item) or failed[item], requested, seed) for item in items]
+    again = "Not graded: {}. The same command tries again."
+    files = [replace(graded.get(item) or ungraded_record(item.student, "not_graded", again.format(failed[item]), requested, seed),
+                     file=printable(item.path)) for item in items]         # the log may know it by another path
     missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
-    absent = [absent_record(student, requested, seed) for student in missing]
+    absent = [ungraded_record(student, "not_submitted", "No submission of this student was found.", requested, seed) for student in missing]
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
@@ -84,20 +86,10 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     return 1 if unread else 0
 
 
-def complete_record(item: Submission, record: Graded | str, exercises: Sequence[Exercise], seed: int) -> Graded:
-    """The record of a file; of one that could not be graded, for this reason, one that is in the tables but not in the log."""
-    if isinstance(record, str):
-        message = f"Not graded: {record}. The same command tries again."
-        record = Graded(item.student, "", seed=seed, notes=[printable(message)],
-                        reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
-    return replace(record, file=printable(item.path))        # the log may know it by another path
-
-
-def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
-    """The record of a student of the roster without a submission."""
-    message = "No submission of this student was found."
-    return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[message],
-                  reports=[empty_report(exercise, "not_submitted", message) for exercise in exercises])
+def ungraded_record(student: str, state: str, message: str, exercises: Sequence[Exercise], seed: int) -> Graded:
+    """The record of a student without a submission, or of a file that could not be graded now, which is not in the log."""
+    return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[printable(message)],
+                  reports=[empty_report(exercise, state, message) for exercise in exercises])
 
 
 def print_collected(collected: Collected) -> None:

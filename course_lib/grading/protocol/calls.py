@@ -170,7 +170,7 @@ class Local:
                 value = self.fn(*inputs)
                 if wrt and not (isinstance(value, Tensor) and value.requires_grad):
                     return Outcome("no_gradient", detail="the result does not carry a gradient"), {}
-                gradients = compute_gradients(value, [leaves[i] for i in wrt], weight) if wrt else []
+                gradients = differentiate(value, [leaves[i] for i in wrt], weight) if wrt else []
                 result = plain(value)
         except NotData as problem:
             return Outcome("error", detail=f"it returned {problem}"), {}
@@ -189,16 +189,10 @@ class BrokenRule(ValueError):
     """A function that an exercise hands out was called in a way that the statement does not allow; the text says so to the learner."""
 
 
-def compute_gradients(value: Tensor, wrt: Sequence[Tensor], weight: Tensor | None) -> list[Tensor]:
-    """The gradients of sum(weight * value) by each tensor in `wrt`; zeros where the value does not depend on it."""
-    if weight is None or weight.shape != value.shape:
-        weight = torch.ones_like(value)
+def differentiate(value: Tensor, leaves: Sequence[Tensor], weight: Tensor | None = None) -> list[Tensor]:
+    """The gradients of sum(weight * value) by each of the leaves; zeros where the value does not depend on one."""
     # Of the sum: with grad_outputs, torch first imports its symbolic shapes, which takes half a second.
-    return differentiate((weight.to(value) * value).sum(), wrt)
-
-
-def differentiate(total: Tensor, leaves: Sequence[Tensor]) -> list[Tensor]:
-    """The gradients of a number by each of the leaves; zeros where it does not depend on one."""
+    total = (value if weight is None or weight.shape != value.shape else weight.to(value) * value).sum()
     grads = torch.autograd.grad(total, list(leaves), allow_unused=True) if total.requires_grad else [None] * len(leaves)
     return [torch.zeros_like(leaf) if grad is None else grad.detach() for grad, leaf in zip(grads, leaves, strict=True)]
 

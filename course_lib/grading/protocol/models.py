@@ -103,7 +103,7 @@ class ModelServer:
         if not isinstance(value, Tensor) or value.shape != weight.shape:
             raise TypeError(f"{type(model).__name__}.{method} returns {value if value is None else type(value).__name__}; "
                             f"expected a tensor of shape {tuple(weight.shape)}")
-        return dict(zip(leaves, differentiate((weight.to(value) * value).sum(), list(leaves.values())), strict=True))
+        return dict(zip(leaves, differentiate(value, list(leaves.values()), weight), strict=True))
 
     # One variable at a time
 

@@ -82,7 +82,8 @@ class Parent:
         self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
         self.why = ""                                    # that it was killed for another reason than memory
         self.home = os.environ["HOME"]
-        self.given = own_limits(), list(map(state_of, self.places()))
+        self.places = [self.home, "/dev/shm", "/var/tmp"]       # that a child may write to
+        self.given = own_limits(), list(map(state_of, self.places))
 
     def serve(self) -> None:
         """Do what the grader asks over the control socket, until it closes."""
@@ -106,14 +107,14 @@ class Parent:
             else:
                 self.memory = None
                 self.control.send(json.dumps(self.end(message["pid"], message["wait"])).encode() + b"\n")
-        self.sweep(None)
+        self.sweep()
 
     def watch(self) -> None:
         """Kill everything of the child's if its processes together hold more memory than they may, or have made more files."""
         ours, held = own_memory(os.getpid()), 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
             held += max(0, own_memory(int(pid)) - ours)  # what it has from here is shared with us
-        crowded = sum(map(count_files, self.places())) > FILES
+        crowded = sum(map(count_files, self.places)) > FILES
         if held > self.memory or crowded:
             self.memory, self.why = None, f"It made more than {FILES} files." if crowded else ""
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -155,25 +156,15 @@ class Parent:
         while not ended and time.monotonic() < until:
             time.sleep(0.002)
             ended, status = os.waitpid(pid, os.WNOHANG)
-        gone = self.sweep(pid if not ended else None)
-        clean = gone and self.wipe() and (own_limits(), list(map(state_of, self.places()))) == self.given
+        clean = self.sweep() and self.wipe() and (own_limits(), list(map(state_of, self.places))) == self.given
         return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": clean, "why": self.why}
 
-    def places(self) -> list[str]:
-        """The folders that a child may write to."""
-        return [self.home, "/dev/shm", "/var/tmp"]
-
-    def sweep(self, pid: int | None) -> bool:
-        """Kill every process that a child started; True when none is left."""
+    def sweep(self) -> bool:
+        """Kill every process but this one, which is process 1 here; True when none is left."""
         until = time.monotonic() + SWEEP
         while time.monotonic() < until:
-            for victim in {pid, *children()} - {None}:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(victim, signal.SIGKILL)
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(-1, signal.SIGKILL)              # nothing else lives here: this is process 1
+                os.kill(-1, signal.SIGKILL)
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
@@ -184,7 +175,7 @@ class Parent:
 
     def wipe(self) -> bool:
         """Empty the places that a child may write to, and what of System V it may leave; True if all is gone."""
-        for place in self.places():
+        for place in self.places:
             for entry in os.scandir(place) if os.path.isdir(place) else ():
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, onerror=retry_with_rights)
@@ -236,13 +227,6 @@ def own_limits() -> list:
 
     limits: list = [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")]
     return [*limits, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0)]
-
-
-def children() -> list[int]:
-    """The processes whose parent this one is, as far as the system tells."""
-    with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return [int(pid) for pid in file.read().split()]
-    return []
 
 
 def answer(connection: socket.socket) -> None:
