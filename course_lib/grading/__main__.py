@@ -52,13 +52,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_grade_options(grade: argparse.ArgumentParser) -> None:
-    add = grade.add_argument
+    add, ids = grade.add_argument, {"type": lambda text: text.split(",")}
     add("paths", nargs="+", metavar="PATH", help=argparse.SUPPRESS)
     what = grade.add_mutually_exclusive_group(required=True)
-    what.add_argument("--chapter", metavar="NAME", type=comma_list, help="all exercises of a chapter (self-attention, or 17)")
-    what.add_argument("--exercises", metavar="ID,ID", type=comma_list, help="these exercises")
+    what.add_argument("--chapter", metavar="NAME", **ids, help="all exercises of a chapter (self-attention, or 17)")
+    what.add_argument("--exercises", metavar="ID,ID", **ids, help="these exercises")
     add("--roster", metavar="FILE", help="the students, also as Moodle or Canvas write them")
-    add("--jobs", type=positive, default=1, metavar="N", help="processes that grade at the same time")
+    add("--jobs", type=lambda text: natural(text, 1), default=1, metavar="N", help="processes that grade at the same time")
     add("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th student, from the I-th")
     add("--no-sandbox", action="store_true", help="grade without isolation: on macOS, not for marks")
     add("--seed", type=natural, metavar="N", help="draws the inputs of all checks; random if not given")
@@ -77,19 +77,9 @@ def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add("--feedback", metavar="ZIP", help="write the pages as Moodle or Canvas upload them")
 
 
-def comma_list(text: str) -> list[str]:
-    return text.split(",")
-
-
-def natural(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)
-
-
-def positive(text: str) -> int:
-    if natural(text) < 1:
-        raise argparse.ArgumentTypeError("expected at least 1")
+def natural(text: str, least: int = 0) -> int:
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, at least {least}")
     return int(text)
 
 

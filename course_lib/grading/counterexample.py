@@ -54,7 +54,7 @@ def describe_argument(name: str, value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return cut(f"{name} = {format_inline(value)}")
     if isinstance(value, Tensor):
-        return f"{name}: {dtype_name(value)}, shape {tuple(value.shape)}"
+        return f"{name}: {str(value.dtype)[6:]}, shape {tuple(value.shape)}"
     if formula := getattr(value, "formula", None):       # of a function that the exercise hands out
         return cut(f"{name} = {formula}")
     if isinstance(value, list | tuple | dict) or callable(value):
@@ -176,7 +176,7 @@ def format_rows(rows: Mapping[tuple[int, ...], Tensor], digits: int) -> list[str
 
 def format_tensor(name: str, value: Tensor, digits: int, wrong: Tensor | None) -> list[str]:
     """The lines of a tensor: a line for each row, with its index where there are more than two axes. Of a large one only the shape."""
-    head = f"  {name}: {dtype_name(value)}, shape {tuple(value.shape)}"
+    head = f"  {name}: {str(value.dtype)[6:]}, shape {tuple(value.shape)}"
     if not value.numel() or not fits_screen(value):
         return [head]
     width = SIDE if value.is_floating_point() else ROW
@@ -217,11 +217,6 @@ def format_inline(value: Any, digits: int = 4) -> str:
     if formula := getattr(value, "formula", None):
         return str(formula)
     return str(value) if value is None or isinstance(value, bool | int) else describe(value)
-
-
-def dtype_name(value: Tensor) -> str:
-    """The tensor's kind of number, as torch calls it."""
-    return str(value.dtype).removeprefix("torch.")
 
 
 def cut(line: str) -> str:

@@ -34,6 +34,8 @@ def judging(judge=judged):
 class NoWorker:
     """In the place of a worker: there is nothing to run."""
 
+    level = "bubblewrap"
+
     def wait_ready(self):
         pass
 
