@@ -266,7 +266,7 @@ def may_use_library(fn: Callable) -> bool:
             todo += vars(kind).values()
             continue
         names = [name for code in nested_code(kind.__code__) for name in code.co_names]
-        if any(map(is_denied, names)):                   # of an import in the function
+        if "course_lib" in names or any(map(is_denied, names)):          # of an import in the function
             return True
         todo += [kind.__globals__[name] for name in names if name in kind.__globals__]
         with contextlib.suppress(ValueError):            # of a cell with nothing in it yet
