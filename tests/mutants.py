@@ -109,10 +109,10 @@ MUTANTS: list[Mutant] = [
 
     # sampling
     *faults(A, loop, check_samples,
-            ("one uniform for all variables: each is right, together they are not", "u[:, k])", "u[:, 0])"),
+            ("one uniform for all variables: each is right, together they are not", "self.predict(state), u_k)", "self.predict(state), u[:, 0])"),
             seen_from=models),
     *faults(A, gaussians, check_samples,
-            ("the same for continuous variables", "u[:, k])", "u[:, 0])"),
+            ("the same for continuous variables", "self.predict(state), u_k)", "self.predict(state), u[:, 0])"),
             seen_from=models),
     *faults(A, loop, model.draws_the_same_first_rows,
             ("uniforms drawn step by step: the rows change with the size of the batch",
@@ -157,8 +157,8 @@ MUTANTS: list[Mutant] = [
              "(u[..., None] * cdf[..., -1:] >= cdf[..., :-1])", "(u[..., None] >= cdf.float() * (1 - 1e-6))")),
     *faults(C, softmax, family.draws_its_probabilities,
             ("the cumulative sum shifted by one: each value is drawn as often as its neighbour",
-             "return _draw_index(distribution.probs, u[..., 0])",
-             "return (_draw_index(distribution.probs, u[..., 0]) + 1) % self.num_values")),
+             "return _draw_index(distribution.logits.exp(), u[..., 0])",
+             "return (_draw_index(distribution.logits.exp(), u[..., 0]) + 1) % self.num_values")),
     *faults(C, lambda m: m.Categorical(256), family.takes_bytes,
             ("bytes compared with 256, which no byte can hold", "value = x.long()", "value = x", ValueError)),
 

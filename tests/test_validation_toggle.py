@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -138,13 +139,28 @@ def test_fit_loss_with_check(name, monkeypatch):
 # --- one graph --------------------------------------------------------------------------------------------------------
 
 
-def test_compile_one_graph():
-    """`torch.compile(fullgraph=True)` and `torch.export` within `unchecked`, after a compilation outside, which is refused."""
-    done = subprocess.run([sys.executable, "-m", "tests.support.graphs"], capture_output=True, text=True, cwd=ROOT, timeout=500,
-                          check=False)
+def graphs(backend: str, *names: str) -> dict[str, dict]:
+    command = [sys.executable, "-m", "tests.support.graphs", backend, *names]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=500, check=False)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert len(report) == 5
+    return json.loads(done.stdout)
+
+
+COMPILED = ("FVSBN", "MADE", "GPT, loss", "BERT", "Transformer")
+
+
+@pytest.mark.parametrize("names", [COMPILED, pytest.param((), marks=pytest.mark.thorough)], ids=["loss", "all"])
+def test_compile_one_graph(names):
+    """`torch.compile(fullgraph=True)` and `torch.export` within `unchecked`, after a compilation outside, which is refused."""
+    report = graphs("eager", *names)
+    assert len(report) == len(names or range(8))
     for name, said in report.items():
         assert max(said["value"], said["gradient"], said["export"]) < 1e-12 < said["moves"], name
         assert "9" in said["outside"], name
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
+def test_compile_one_kernel():
+    for name, said in graphs("inductor", "MADE", "GPT, loss").items():
+        assert max(said["value"], said["gradient"]) < 1e-12 < said["moves"], name

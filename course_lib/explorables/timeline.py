@@ -36,7 +36,7 @@ SYSTEMS = [
         "chains",
         "Bulletin of the Imperial Academy of Sciences of St. Petersburg 7 (1913), 153-162; English in Science in "
         "Context 19 (2006), 591-600",
-        "In 20,000 letters of a poem, whether the next is a vowel depends on whether this one is: the first chain "
+        "In 20,000 letters of a poem, whether a letter is a vowel depends on the preceding letter: the first chain "
         "fitted to text."),
     _system("shannon", 1948, "Shannon", "lm", "counting-text", "Claude E. Shannon", "A mathematical theory of communication",
         "Bell System Technical Journal 27 (1948), 379-423 and 623-656",

@@ -112,6 +112,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     trusted = check_once(model, train, device)                       # values are not checked again
     trusted_valid = check_once(model, valid, device, scored=True)
 
+    parameters = list(model.parameters())                            # listed once, not in each step
     shown = {} if progress else {"disable": True}                    # if unset, tqdm reads TQDM_DISABLE
     bar = tqdm(total=steps, initial=position.step, unit="step", **shown)
     with bar, _training(model), _restore_rates(optimizer) as rates:
@@ -119,10 +120,10 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
             for data, rows in training_batches(train, batch_size, seed, position.epoch, lengths, position.batch):
                 # a step: gradient, clipping, learning rate, update
                 with trusted():
-                    loss, weight = _add_gradients(model, data, rows, accumulate, bf16, device)
+                    loss, weight = _add_gradients(model, parameters, data, rows, accumulate, bf16, device)
                 if not math.isfinite(loss):
                     raise FloatingPointError(f"the training loss is {loss} {position}. {saved}")
-                _clip_gradient(model, clip, position, saved)
+                _clip_gradient(model, parameters, clip, position, saved)
                 scale = factor(position.step + 1)
                 if scheduled:
                     for group, rate in zip(optimizer.param_groups, rates):
@@ -163,14 +164,15 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     return history
 
 
-def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
-                   device: torch.device) -> tuple[float, float]:
+def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data, rows: Int[Tensor, "B"],
+                   accumulate: int, bf16: bool, device: torch.device) -> tuple[float, float]:
     """Compute the gradient of the mean loss over the given rows; return the mean loss and its weight.
 
     The mean over pieces of mean m_k and weight w_k is sum w_k m_k / sum w_k. The weights are numbers of rows unless the
     loss returns others; then the gradient is rescaled when their sum is known.
     """
-    model.zero_grad()
+    for p in parameters:
+        p.grad = None
     parts = []
     for piece in rows.tensor_split(accumulate):
         if len(piece):
@@ -182,9 +184,7 @@ def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumul
     if weights <= 0:
         raise ValueError(f"the weights that loss(batch) returned sum to {weights} over a batch; expected more than 0")
     if weights != len(rows):
-        for p in model.parameters():
-            if p.grad is not None:
-                p.grad.mul_(len(rows) / weights)
+        torch._foreach_mul_([p.grad for p in parameters if p.grad is not None], len(rows) / weights)
     return total / weights, weights
 
 
@@ -307,10 +307,13 @@ def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], 
                              fused=True)
 
 
-def _clip_gradient(model: nn.Module, clip: Number | None, position: Position, saved: Checkpoint) -> None:
+def _clip_gradient(model: nn.Module, parameters: list[nn.Parameter], clip: Number | None, position: Position,
+                   saved: Checkpoint) -> None:
     """Scale the gradient to the global norm `clip` if its norm is larger."""
     try:
-        nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip, error_if_nonfinite=True)
+        norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], error_if_nonfinite=True)
+        if clip is not None:
+            nn.utils.clip_grads_with_norm_(parameters, clip, norm)
     except RuntimeError as error:
         names = [n for n, p in model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
         raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters'} is not finite {position}, "

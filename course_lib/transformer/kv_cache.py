@@ -15,7 +15,7 @@ class KVCache:
     >>> cache = KVCache()
     >>> # three positions, 4 heads of width 8
     >>> k, v = cache.append(torch.zeros(1, 4, 3, 8), torch.zeros(1, 4, 3, 8))
-    >>> k, v = cache.append(torch.zeros(1, 4, 1, 8), torch.zeros(1, 4, 1, 8))                  # one more
+    >>> k, v = cache.append(torch.zeros(1, 4, 1, 8), torch.zeros(1, 4, 1, 8))   # one more
     >>> k.shape
     torch.Size([1, 4, 4, 8])
     """
@@ -26,9 +26,9 @@ class KVCache:
         self.rows: Tensor | None = None                              # rows of kv that are selected and not copied yet
         self.shared = False                                          # kv belongs to another cache: copy before writing
 
-    def append(self, k: Float[Tensor, "B H T K"],
-               v: Float[Tensor, "B H T K"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
-        """Write T new positions, and return keys and values of all S positions so far as views."""
+    def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]
+               ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+        """Write T new positions; return keys and values of all S positions as views."""
         start, T = self.length, k.shape[2]
         self.length += T
         if self.kv is None or self.shared or self.length > self.room:
@@ -42,16 +42,17 @@ class KVCache:
         return self.kv[0].narrow(2, 0, self.length), self.kv[1].narrow(2, 0, self.length)
 
     def _move(self, like: Tensor, length: int) -> None:
-        """Copy the first `length` positions of the selected rows to new buffers with `room`, keys before values. An old
-        buffer is freed after its copy, unless another cache shares it."""
+        """Copy the first `length` positions of the selected rows to new buffers with `room`. The old keys are freed before
+        the values are copied, unless another cache shares them."""
         old = list(self.kv or (None, None))
         self.kv = []
-        for i in range(2):
-            new = like.new_empty(*like.shape[:2], self.room, like.shape[3])
+        while old:
+            part, new = old.pop(0), like.new_empty(*like.shape[:2], self.room, like.shape[3])
             if length:
-                filled, kept = old[i].narrow(2, 0, length), new.narrow(2, 0, length)
+                filled, kept = part.narrow(2, 0, length), new.narrow(2, 0, length)
                 kept.copy_(filled) if self.rows is None else torch.index_select(filled, 0, self.rows, out=kept)
-                old[i] = filled = None
+                del filled
+            del part
             self.kv.append(new)
         self.rows, self.shared = None, False
 

@@ -56,7 +56,8 @@ class RollingCache(KVCache):
 
     >>> cache = RollingCache(window=4)
     >>> for _ in range(8):
-    ...     k, v = cache.append(torch.zeros(1, 2, 1, 6), torch.zeros(1, 2, 1, 6))   # 1 position, 2 heads of width 6
+    ...     # one position, 2 heads of width 6
+    ...     k, v = cache.append(torch.zeros(1, 2, 1, 6), torch.zeros(1, 2, 1, 6))
     >>> k.shape, cache.length
     (torch.Size([1, 2, 4, 6]), 8)
     """
@@ -79,8 +80,8 @@ class RollingCache(KVCache):
         """Whether the next position needs a new buffer."""
         return self.kv is not None and self.length - self.first == self.room
 
-    def append(self, k: Float[Tensor, "B H T K"],
-               v: Float[Tensor, "B H T K"]) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
+    def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]
+               ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
         """Write T new positions, and return the last `window` positions, or all if there are fewer, as views.
 
         Raises ValueError if T > 1 positions go beyond the window, because their queries would attend to different keys.

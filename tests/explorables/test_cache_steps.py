@@ -77,7 +77,7 @@ def really_run(size: Size, prompt: int, passes: int, cached: bool):
         by_kind = {"bmm": 0, "mm": 0, "addmm": 0}
         for kind, count in counter.get_flop_counts()["Global"].items():
             by_kind[str(kind).split(".")[-1]] += count // 2          # a KeyError for any other kind
-        stored = sum(cache.kv[:, :, :, :cache.length].numel() for cache in state.caches) if cached else 0
+        stored = sum(part[:, :, :cache.length].numel() for cache in state.caches for part in cache.kv) if cached else 0
         yield by_kind["bmm"], by_kind["mm"] + by_kind["addmm"], seen.count, stored
 
 

@@ -1,4 +1,4 @@
-"""Models as one graph, compared with themselves: `python -m tests.support.graphs`, one line of JSON.
+"""Models as one graph, compared with themselves: `python -m tests.support.graphs BACKEND NAMES...`, one line of JSON.
 
 In a process of its own, since the types that the tests check at every call are none of the graph's business.
 """
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -41,7 +42,10 @@ def cases() -> dict[str, tuple[Call, tuple[torch.Tensor, ...]]]:
     asked = {
         "FVSBN": (FVSBN(6), lambda model, x: model.log_prob(x), (bits,)),
         "MADE": (MADE(6, (8, 8)), lambda model, x: model.log_prob(x), (bits,)),
+        "GPT": (gpt, lambda model, x: model(x), (tokens,)),
+        "GPT, padding": (gpt, lambda model, x, mask: model(x, mask), (tokens, mask)),
         "GPT, loss": (gpt, lambda model, x: model.loss(x)[0], (tokens,)),
+        "GPT, log_prob": (gpt, lambda model, x: model.log_prob(x), (tokens,)),
         "BERT": (bert, lambda model, x, mask: model.pretraining_logits(x, None, mask), (tokens, mask)),
         "Transformer": (transformer, lambda model, x, y: model.log_prob(y, x), (tokens, tokens)),
     }
@@ -51,18 +55,19 @@ def cases() -> dict[str, tuple[Call, tuple[torch.Tensor, ...]]]:
     return {name: (Call(model, ask), inputs) for name, (model, ask, inputs) in asked.items()}
 
 
-def difference(name: str) -> dict[str, float | str]:
+def difference(name: str, backend: str) -> dict[str, float | str]:
     """Largest differences in values and gradients, compiled and exported, and the error message outside of `unchecked`.
 
     The model is first compiled outside of `unchecked`, which is refused, before any other call in this thread."""
     call, inputs = cases()[name]
-    compiled = torch.compile(call.forward, fullgraph=True, backend="eager")
+    compiled = torch.compile(call.forward, fullgraph=True, backend=backend)
     with contextlib.suppress(torch._dynamo.exc.Unsupported):
         compiled(*inputs)
         raise AssertionError(f"{name} reads no values")
     with unchecked():
         got, want, said = compiled(*inputs), call(*inputs), {}
-        said["export"] = apart([torch.export.export(call, inputs, strict=False).module()(*inputs)], [want])
+        if backend == "eager":
+            said["export"] = apart([torch.export.export(call, inputs, strict=False).module()(*inputs)], [want])
     gradients = [torch.autograd.grad(value.square().sum(), call.parameters(), materialize_grads=True, allow_unused=True)
                  for value in (got, want)]
     said |= {"value": apart([got], [want]), "gradient": apart(*gradients), "moves": apart(gradients[0], [0.0])}
@@ -81,8 +86,9 @@ def apart(ours, theirs) -> float:
 
 
 if __name__ == "__main__":
+    backend, *names = sys.argv[1:]
     report = {}
-    for name in cases():
+    for name in names or cases():
         with ThreadPoolExecutor(1) as thread:
-            report[name] = thread.submit(difference, name).result()
+            report[name] = thread.submit(difference, name, backend).result()
     print(json.dumps(report))

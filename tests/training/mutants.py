@@ -9,8 +9,7 @@ from tests.mutation import faults
 from tests.training import checks as check
 
 L, S = losses_module, schedules_module
-LIMIT = "math.inf if clip is None else clip"
-CLIP = f"nn.utils.clip_grad_norm_(model.parameters(), {LIMIT}, error_if_nonfinite=True)"
+CLIP = "nn.utils.clip_grads_with_norm_(parameters, clip, norm)"
 
 MUTANTS = [
     *faults(L, None, check.smooths_in_both_forms,
@@ -35,10 +34,9 @@ MUTANTS = [
         ("a wider model takes larger steps", "d_model ** -0.5 *", "d_model ** 0.5 *")),
 
     *faults(loop_module, None, check.clips_by_the_global_norm,
-        ("each tensor is clipped by itself", CLIP, "[nn.utils.clip_grad_norm_([p], LIMIT) for p in model.parameters()]"
-         .replace("LIMIT", LIMIT)),
-        ("each component is clipped", CLIP, f"nn.utils.clip_grad_value_(model.parameters(), {LIMIT})"),
-        ("short gradients are made longer", CLIP, f"[p.grad.mul_(1e3) for p in model.parameters()]\n        {CLIP}"),
+        ("each tensor is clipped by itself", CLIP, "[nn.utils.clip_grad_norm_([p], clip) for p in parameters]"),
+        ("each component is clipped", CLIP, "nn.utils.clip_grad_value_(parameters, clip)"),
+        ("short gradients are made longer", CLIP, "[p.grad.mul_(clip / norm) for p in parameters]"),
         ("the gradient is never clipped", CLIP, "pass")),
     *faults(batches_module, None, check.looks_at_every_row_of_what_it_knows,
         ("only the first rows are looked at", "torch.arange(count(data)).split(ROWS):",

@@ -212,21 +212,24 @@ def continues_from_its_cache(thing):
 
 def selects_without_writing(thing):
     """A selected cache continues from its rows and leaves the cache that it was selected from alone, and the reverse."""
+    def appended(cache, kv):
+        return torch.stack(cache.append(*kv))
+
     kv, more, rows = normal(2, 3, 1, 4, 2), normal(2, 3, 1, 2, 2, seed=1), torch.tensor([2, 0, 1])
     first = thing.KVCache(8)
-    first.append(kv)
+    first.append(*kv)
     selected, again = first.select(rows), first.select(length=3)
     twice = selected.select(torch.tensor([0, 0, 1]))
     assert selected.kv is first.kv, "a copy was made before it was needed"
-    same(first.append(more), torch.cat([kv, more], dim=3))
-    same(selected.append(more), torch.cat([kv[:, rows], more], dim=3))
-    same(again.append(more), torch.cat([kv[:, :, :, :3], more], dim=3))
-    same(twice.append(normal(2, 3, 1, 9, 2, seed=2)), torch.cat([kv[:, [2, 2, 0]], normal(2, 3, 1, 9, 2, seed=2)], dim=3))     # a larger room
-    same(first.append(kv), torch.cat([kv, more, kv], dim=3))
+    same(appended(first, more), torch.cat([kv, more], dim=3))
+    same(appended(selected, more), torch.cat([kv[:, rows], more], dim=3))
+    same(appended(again, more), torch.cat([kv[:, :, :, :3], more], dim=3))
+    same(appended(twice, normal(2, 3, 1, 9, 2, seed=2)), torch.cat([kv[:, [2, 2, 0]], normal(2, 3, 1, 9, 2, seed=2)], dim=3))     # a larger room
+    same(appended(first, kv), torch.cat([kv, more, kv], dim=3))
     with torch.inference_mode():
         made = first.select(rows)
-        made.append(kv)
-    same(made.select().append(kv)[:, :, :, -4:], kv)
+        made.append(*kv)
+    same(appended(made.select(), kv)[:, :, :, -4:], kv)
 
 
 # --- positions -------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def keeps_the_last(module):
     """Beside a list of all positions: whatever the room, step by step, in copies, from states that went on elsewhere."""
     for window, room, first in ((4, 1, 1), (4, 4, 3), (3, 64, 3), (1, 1, 1)):
         cache, all_ = module.RollingCache(window, room), normal(2, 3, 1, 30, 2)
-        seen = cache.append(all_[:, :, :, :first])
+        seen = torch.stack(cache.append(*all_[:, :, :, :first]))
         for t in range(first, 30):
             same(seen, all_[:, :, :, max(0, t - window):t])
             assert cache.length == t and cache.room <= max(room, 2 * window + 2)
@@ -80,13 +80,13 @@ def keeps_the_last(module):
                 rows = torch.tensor([2, 0, 2])
                 other = normal(2, 3, 1, 1, 2, seed=t)
                 want = torch.cat([all_[:, rows][:, :, :, max(0, t + 1 - window):t], other], dim=3)
-                same(cache.select(rows).append(other), want)
-            seen = cache.append(all_[:, :, :, t:t + 1])
+                same(torch.stack(cache.select(rows).append(*other)), want)
+            seen = torch.stack(cache.append(*all_[:, :, :, t:t + 1]))
         if room < 30:
             with pytest.raises(ValueError, match="length is 2, which needs .* positions before .* were dropped"):
                 cache.select(length=2)
         else:
-            same(cache.select(length=20).append(other), torch.cat([all_[:, :, :, 18:20], other], dim=3))
+            same(torch.stack(cache.select(length=20).append(*other)), torch.cat([all_[:, :, :, 18:20], other], dim=3))
 
 
 @torch.no_grad()

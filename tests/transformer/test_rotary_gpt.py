@@ -38,7 +38,7 @@ def test_padding_either_side():
     (lambda: RotaryAttention(9, 3), "the width of a head is 3; expected an even size"),
     (lambda: RotaryAttention(8, 2)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "memory is given"),
     (lambda: RollingCache(0), "window is 0"),
-    (lambda: RollingCache(3).append(torch.zeros(2, 1, 1, 4, 2)), "kv has 4 positions after 0; expected 1, because beyond the window of 3"),
+    (lambda: RollingCache(3).append(torch.zeros(1, 1, 4, 2), torch.zeros(1, 1, 4, 2)), "k has 4 positions after 0; expected 1, because beyond the window of 3"),
     (lambda: small(rotary_gpt)(torch.tensor([[1, 2, 3]]), torch.tensor([[1, 0, 1]]).bool()), "padding between tokens"),
     (lambda: small(rotary_gpt)(torch.zeros(1, 6).long()), "expected at most 5, the window"),
     (lambda: RotaryGPT.from_pretrained("gpt2"), "gpt2 cannot be read as a RotaryGPT"),

@@ -16,8 +16,8 @@ exercise = Exercise(
     contract="x (B, 2) and y (B,), 0 or 1: points of a disk and of a ring around it, 400 in all, with noise of standard "
              "deviation 0.15 in the radius of the ring. new_x (M, 2): further points. Write an "
              "nn.Module with nn.Linear layers, train it on x and y with an optimizer of torch.optim, and return its logits for new_x, "
-             "shape (M,). At least 95 % of the new points must be classified correctly, a positive logit counting as 1. Only the logits "
-             "are tested, so another nonlinear classifier counts as right too. The function has 20 seconds on one core.",
+             "shape (M,). At least 95 % of the new points must be classified correctly, a positive logit counting as 1. Only the accuracy "
+             "is tested, so another nonlinear classifier counts as right too. The function has 20 seconds on one core.",
     points=["mlp", "nonlinearity"], difficulty=2, minutes=25, kind="train", deadline=20.0)
 
 SCORE = 0.95

@@ -9,16 +9,16 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "counted_table", chapter="chain-rule", place=6, title="A table counted from data and its held-out loss",
-    contract="train (N, m + 1) and held_out (M, m + 1) hold 0 and 1 as whole numbers: the first m columns are the history, the last column is "
-             "the variable to predict. Return a list of two: the table of P(1 given history), shape (2,) * m, counted from train with the "
-             "pseudocount added to the counts of 0 and of 1, and the mean of -ln P(last column given history) over held_out, one number.",
+    "counted_table", chapter="chain-rule", place=9, title="A table counted from data and its held-out loss",
+    contract="train (N, m + 1) and held_out (M, m + 1) hold 0 and 1 as whole numbers: the first m columns are the parents, the last column is "
+             "the variable to predict. Return a list of two: the table of P(1 given the parents), shape (2,) * m, counted from train with the "
+             "pseudocount added to the counts of 0 and of 1, and the mean of -ln P(last column given the parents) over held_out, one number.",
     points=["cpt-table", "chain-rule"], difficulty=2, minutes=20)
 
 
 @exercise.step
 def value_counts(train):
-    """How often each value of the last column follows each history, (2,) * (m + 1)."""
+    """How often each value of the last column occurs with each state of the parents, (2,) * (m + 1)."""
     counts = torch.zeros((2,) * train.shape[1], dtype=torch.float64)
     return counts.index_put(train.unbind(dim=1), torch.ones(len(train), dtype=torch.float64), accumulate=True)
 
@@ -37,8 +37,8 @@ def table_of(counts, pseudocount):
 @exercise.step
 def losses(table, rows):
     """-ln p of the last column of each row, (M,)."""
-    *history, last = rows.unbind(dim=1)
-    p = table[tuple(history)]
+    *parents, last = rows.unbind(dim=1)
+    p = table[tuple(parents)]
     return -torch.where(last == 1, p, 1 - p).log()
 
 
@@ -72,8 +72,8 @@ def added_once(counts, pseudocount):
 
 @exercise.misconception(
     table_of,
-    "You add the pseudocount to the relative frequencies. Add it to the counts and then divide, so that it has less influence on histories "
-    "with many observations.")
+    "You add the pseudocount to the relative frequencies. Add it to the counts and then divide, so that it has less influence on states "
+    "of the parents with many observations.")
 def added_late(counts, pseudocount):
     return (ratio(counts[..., 1], counts.sum(dim=-1)) + pseudocount) / (1 + 2 * pseudocount)
 
@@ -87,21 +87,21 @@ def not_smoothed(counts, pseudocount):
 
 @exercise.misconception(
     table_of,
-    "You divide by the number of rows of train, so your entries are joint probabilities. Divide by the number of rows with the same history.")
+    "You divide by the number of rows of train, so your entries are joint probabilities. Divide by the number of rows with the same parents.")
 def not_conditioned(counts, pseudocount):
     return (counts[..., 1] + pseudocount) / (counts + pseudocount).sum()
 
 
 @exercise.misconception(
     ratio,
-    "With pseudocount 0 the entry of a history that does not occur in train is 0 / 0 = NaN in your table. Set this entry to 0.5.")
+    "With pseudocount 0 the entry of a state of the parents that does not occur in train is 0 / 0 = NaN in your table. Set this entry to 0.5.")
 def zero_by_zero(one, total):
     return one / total
 
 
 @exercise.misconception(
     losses,
-    "Your loss is the mean of -ln P(1 given history), also for the rows whose last value is 0. The probability of a 0 is one minus the entry.")
+    "Your loss is the mean of -ln P(1 given the parents), also for the rows whose last value is 0. The probability of a 0 is one minus the entry.")
 def only_ones(table, rows):
     return losses.original(table, torch.cat([rows[:, :-1], torch.ones_like(rows[:, -1:])], dim=1))
 
@@ -134,7 +134,7 @@ def shuffled(generator, counts):
 
 
 def uneven_counts(generator, m):
-    """At least two rows for each history with each value, and never equally many."""
+    """At least two rows for each state of the parents with each value, and never equally many."""
     counts = torch.zeros((2,) * (m + 1), dtype=torch.long)
     for row in counts.view(-1, 2):
         few = integer(generator, 2, 4)
@@ -150,32 +150,32 @@ def held_out_rows(generator, m, *extra):
 
 
 def table_cases(generator):
-    """No history, and two or three variables; an unseen history with and without a pseudocount; a value that was not counted."""
+    """No parents, and two or three of them; an unseen state with and without a pseudocount; a value that was not counted."""
     cases = []
     for m in (2, 3, 0):
         counts, pseudocount = uneven_counts(generator, m), float(uniform(generator, low=0.1, high=2.0))
         cases.append((shuffled(generator, counts), held_out_rows(generator, m), pseudocount))
-    for pseudocount in (integer(generator, 1, 3), 0):                    # the history 1, 0 is unseen
+    for pseudocount in (integer(generator, 1, 3), 0):                    # the state 1, 0 is unseen
         counts = uneven_counts(generator, 2)
         counts[1, 0] = 0
         cases.append((shuffled(generator, counts), held_out_rows(generator, 2, [1, 0, 1]), pseudocount))
     counts = uneven_counts(generator, 3)
     counts[0, 1, 1, 0] = 0                                               # the value 0 never follows 0, 1, 1
-    return [*cases, (shuffled(generator, counts), held_out_rows(generator, 3, [0, 1, 1, 0]), 0),
+    return [*cases, (shuffled(generator, counts), held_out_rows(generator, 3, [0, 1, 1, 0], [0, 1, 1, 1]), 0),
             (shuffled(generator, counts)[:1], held_out_rows(generator, 3)[:1], 0.5)]
 
 
 exercise.compare("values", table_cases, points=5)
 exercise.unchanged(table_cases)
 exercise.hint(
-    "You do not know how to count the rows of each history.",
-    "A tensor of shape (2,) * (m + 1) has one entry for each history with each value. A loop over the rows of train adds 1 to one entry for "
+    "You do not know how to count the rows of each state of the parents.",
+    "A tensor of shape (2,) * (m + 1) has one entry for each state of the parents with each value. A loop over the rows of train adds 1 to one entry for "
     "each row: counts[tuple(row.tolist())] += 1.")
 exercise.hint(
     "The table is right, and you do not know how to compute the loss.",
-    "table[tuple(held_out[:, :-1].T)] looks up P(1 given history) for all rows, shape (M,). Where the last value is 0, use one minus this "
+    "table[tuple(held_out[:, :-1].T)] looks up P(1 given the parents) for all rows, shape (M,). Where the last value is 0, use one minus this "
     "probability.")
 exercise.hint(
     "The result is NaN.",
-    "With pseudocount 0 an unseen history gives 0 / 0, and its entry should be 0.5. In the loss select the probability of the observed value "
+    "With pseudocount 0 an unseen state gives 0 / 0, and its entry should be 0.5. In the loss select the probability of the observed value "
     "with torch.where before you take the logarithm, because 0 times ln 0 is NaN.")

@@ -8,8 +8,8 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "bigram_bits", chapter="counting-text", place=1, title="Bits per symbol of a bigram model",
-    contract="train and test are tensors of symbols 0..V-1. Estimate p(next | previous) from the pairs of train, with alpha added to every "
-             "count. Return the mean of -log2 p(next | previous) over the pairs of test, one number.",
+    contract="train and test are tensors of at least two symbols 0..V-1. Estimate p(next | previous) from the pairs of train, with alpha "
+             "added to every count. Return the mean of -log2 p(next | previous) over the pairs of test, one number.",
     points=["shannon-ngram"], difficulty=2, minutes=20)
 
 

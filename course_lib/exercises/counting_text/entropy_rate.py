@@ -132,8 +132,8 @@ exercise.compare("values", texts, points=4)
 exercise.unchanged(texts)
 exercise.hint(
     "You do not know how to find the stationary distribution.",
-    "Start from any distribution pi and replace it by pi @ p a thousand times, in float64. You can also solve the linear equations "
-    "pi (p - I) = 0 and sum(pi) = 1 with torch.linalg.lstsq.")
+    "Solve the linear equations pi (p - I) = 0 and sum(pi) = 1 with torch.linalg.lstsq, in float64. Repeating pi = pi @ p also converges, "
+    "but slowly if the symbols of the text form long runs.")
 exercise.hint(
     "The stationary distribution is nearly correct.",
     "Relative frequencies of symbols in the text differ slightly from the stationary distribution, because the last symbol has no "

@@ -11,7 +11,7 @@ exercise = Exercise(
     contract="train (T,) holds tokens 0..V-1, and 0 < D < 1. Return the table (V, V) of p(w | v), row v, column w: "
              "max(c(v, w) - D, 0) / c(v) + D N(v) / c(v) p_0(w), where c(v) is the number of pairs that begin with v, N(v) the number of "
              "different tokens after v, and p_0(w) is proportional to the number of different tokens before w. Where c(v) = 0, "
-             "p(w | v) = p_0(w).",
+             "p(w | v) = p_0(w). There is no uniform term, so a token that follows no token has probability 0.",
     points=["shannon-ngram"], difficulty=3, minutes=25)
 
 

@@ -14,7 +14,7 @@ def _(train, test):
         mean = train[:, k].sum() / len(train)
         deviation = ((train[:, k] - mean) ** 2).mean() ** 0.5
         a[:, k], b[:, k] = train[:, k] - mean, test[:, k] - mean
-        if deviation > 0:
+        if (train[:, k] != train[0, k]).any():
             a[:, k], b[:, k] = a[:, k] / deviation, b[:, k] / deviation
     return a, b
 
