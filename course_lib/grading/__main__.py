@@ -1,6 +1,4 @@
 """`python -m course_lib.grading`: grade a class, list the exercises, build, release and export their notebooks."""
-from __future__ import annotations
-
 import os
 import sys
 
@@ -44,14 +42,6 @@ def parser() -> argparse.ArgumentParser:
     grade = verbs.add_parser("grade", help="grade notebooks", epilog=EPILOG, usage="course-grader grade PATH ... --chapter NAME [options]",
                              formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=21, width=79))
     grade.set_defaults(run=run_grade)
-    add_grade_options(grade)
-    verbs.add_parser("list", help="list the exercises").set_defaults(run=run_list)
-    for verb, text in MAKERS.items():
-        verbs.add_parser(verb, help=text)
-    return top
-
-
-def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add, ids = grade.add_argument, {"type": lambda text: text.split(",")}
     add("paths", nargs="+", metavar="PATH", help=argparse.SUPPRESS)
     what = grade.add_mutually_exclusive_group(required=True)
@@ -75,6 +65,10 @@ def add_grade_options(grade: argparse.ArgumentParser) -> None:
     add("--canvas", metavar="FILE", help="write --roster with the marks, for Canvas")
     add("--column", metavar="NAME", default="course-lib", help="what the marks are called in --moodle or --canvas")
     add("--feedback", metavar="ZIP", help="write the pages as Moodle or Canvas upload them")
+    verbs.add_parser("list", help="list the exercises").set_defaults(run=run_list)
+    for verb, text in MAKERS.items():
+        verbs.add_parser(verb, help=text)
+    return top
 
 
 def natural(text: str, least: int = 0) -> int:

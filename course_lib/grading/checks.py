@@ -1,6 +1,4 @@
 """The kinds of checks. Each draws its inputs from a generator and compares data with data."""
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,9 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.facts import describe_difference
+from course_lib.grading.facts import describe_count, describe_difference, describe_first_difference
 from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, first_difference, is_number, same
-from course_lib.grading.tensor_facts import describe_count, describe_first_difference
 
 Call = Callable[..., Outcome]        # call(args, wrt=(), weight=None)
 
@@ -58,13 +55,10 @@ class Check:
     atol: float = 1e-5
     shown: Callable[[torch.Generator], list[tuple]] | None = None
 
-    def draw(self, exercise, generator: torch.Generator) -> list[tuple]:
-        return self.cases(generator)
-
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         """Every case with the results of the reference and of the learner. Raises Stop at the first without a value."""
         records = []
-        for args in self.draw(exercise, generator):
+        for args in self.cases(generator):
             outcome = call(args)
             if outcome.kind != "value":
                 raise Stop(outcome, args)
@@ -86,8 +80,8 @@ class Check:
 
     def gradient_fault(self, name: str, got: Tensor | None, right: Tensor) -> Fault:
         """The fault of a wrong gradient by what is called `name`."""
-        return Fault(f"The values are right, the gradient by {name} is not. {describe_gradient_error(got, right, self.rtol, self.atol)}",
-                     state="wrong_gradient")
+        error = describe_gradient_error(got, right, self.rtol, self.atol)
+        return Fault(f"The values are right, the gradient by {name} is not. {error}", state="wrong_gradient")
 
 
 @dataclass
@@ -112,7 +106,7 @@ class Gradient(Check):
 
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         records = []
-        for args in self.draw(exercise, generator):
+        for args in self.cases(generator):
             weight = torch.randn(exercise.expected(*args).shape, generator=generator, dtype=torch.float64)
             weight = weight / largest_entry(self.expected(exercise, args, weight))
             expected = self.expected(exercise, args, weight)

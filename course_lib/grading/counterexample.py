@@ -1,7 +1,5 @@
 """What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results. It is
 drawn from a stream of its own, so it says nothing about the cases that count."""
-from __future__ import annotations
-
 import math
 import textwrap
 import time
@@ -63,8 +61,7 @@ def describe_argument(name: str, value: Any) -> str:
 
 
 def draw_example(exercise, seed: int) -> Record:
-    """The smallest case of the exercise's first check of values, with the expected result as both results; it counts for nothing.
-    Raises ValueError if the exercise has no such check, or asks for a class."""
+    """The smallest case of the exercise's first check of values. Raises ValueError if it has none, or asks for a class."""
     check = next((check for check in exercise.checks if isinstance(check, Compare)), None)
     if check is None or exercise.of_class:
         raise ValueError(f"{exercise.id} has no single case; case() is for exercises that ask for a function of data")

@@ -1,8 +1,5 @@
-"""Explain a wrong answer: name the misconception with which the reference gives the same results. If several agree on the inputs at hand, fresh
-inputs decide, and those of the other checks on which the answer is right. If none agrees, pairs are tried. What has no name may
-still be an argument that changes nothing."""
-from __future__ import annotations
-
+"""Explain a wrong answer: name the misconception, or the pair of them, with which the reference gives the same results, also on fresh inputs
+and on those of other checks on which the answer is right; else say which argument changes nothing."""
 import contextlib
 import re
 import time
@@ -80,8 +77,7 @@ def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome
 
 
 def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
-    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that: if any entry is finite. If none
-    is, the misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed."""
+    """Whether the faults show more than NaN or infinities, to which many mistakes lead; else the misconception has to mention these."""
     faults = [record for record in records if check.fault_kind(record)]
     parts = [nonfinite_entries(check, record) if record.outcome.kind == "value" else None for record in faults]
     if any(part is None or bool((~part[1]).any()) for part in parts):
@@ -147,13 +143,12 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
 
 
 def describe_ignored_argument(exercise, call: Call, record: Record, records: Sequence[Record]) -> str | None:
-    """A sentence on an argument, or a parameter of a class, that changes none of the learner's results although it changes a right one, or
-    None. Two changes are tried, since one may leave a ReLU closed, and on all `records`, since a single row or key can hide a dependence."""
+    """A sentence on an argument, or a parameter of a class, that changes none of the learner's results but a right one, or None."""
     until = time.process_time() + PATIENCE
     for i, arg in enumerate(record.args):
         for key in arg if isinstance(arg, dict) else [None]:
             changed = [(each, args) for each in (record, *records) for step in (0, 1)
-                       if each.name(i) == record.name(i) and (args := replace_argument(each.args, i, key, step))]
+                       if each.name(i) == record.name(i) and (args := replace_argument(each.args, i, key, step))]     # one may leave a ReLU closed
             with contextlib.suppress(Exception):         # one of the two does not accept the change
                 if (time.process_time() < until and all(same(call(args).value, each.outcome.value, 1e-7, 1e-7) for each, args in changed)
                         and any(not same(plain(exercise.solve(*args)), each.expected, 1e-3, 1e-3) for each, args in changed)):
@@ -163,8 +158,7 @@ def describe_ignored_argument(exercise, call: Call, record: Record, records: Seq
 
 
 def replace_argument(args: tuple, i: int, key: str | None, step: int) -> tuple | None:
-    """The arguments with another value of argument i, or of its entry `key`; None if it has no other value of its kind. 0 and 1 are exchanged,
-    tokens moved, other numbers made smaller, or in the second step halved, with the other sign if they have both signs."""
+    """The arguments with another value of argument i, or of its entry `key`; None if it has no other value of its kind."""
     if i >= len(args) or isinstance(args[i], dict) != (key is not None):
         return None                                      # another method of the class
     value = args[i] if key is None else args[i].get(key)

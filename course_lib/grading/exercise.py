@@ -26,15 +26,7 @@ _replacements: ContextVar[Mapping[Step, Callable]] = ContextVar("replacements", 
 
 
 class Step:
-    """A function that a reference calls, or a method of its class, which a misconception may replace. `original` is what it does itself.
-
-    >>> half = Step(lambda x: x / 2)
-    >>> half(6)
-    3.0
-    >>> with replace_steps({half: lambda x: x}):
-    ...     half(6), half.original(6)
-    (6, 3.0)
-    """
+    """A function that a reference calls, or a method of its class, which a misconception may replace. `original` is what it does itself."""
 
     def __init__(self, original: Callable):
         self.original = original
@@ -168,8 +160,6 @@ class Exercise:
         tested = any(isinstance(check, Gradient | ClassGradient) for check in self.checks)
         return f"You may use any library function{but}. Gradients are {'tested too' if tested else 'not tested'}."
 
-    # Declaring
-
     def step(self, function: Callable) -> Step:
         """Decorate a function that the reference calls, or a method of its class, that a misconception may replace."""
         return Step(function)
@@ -265,8 +255,7 @@ def parameter_names(function: Callable) -> tuple[str, ...]:
 
 @functools.cache
 def source_texts(module: str) -> tuple[str, ...]:
-    """What the results of the exercise in this module depend on: its text and those of all modules of exercises that it imports, without
-    the lines that import and in an order that does not depend on names. Raises OSError where a module has no text."""
+    """The texts of this module and of all modules of exercises that it imports, without imports. Raises OSError where one has none."""
     texts: dict[str, str] = {}
     todo = [module]
     while todo:

@@ -249,8 +249,7 @@ def trace_calls():
 
 
 def may_use_library(fn: Callable) -> bool:
-    """Whether `fn`, or a function or class of the same notebook that it names, names something of the library. It may not be reached, so a
-    call has to confirm it."""
+    """Whether `fn`, or what it names of the same notebook, names something of the library; a call has to confirm that it is reached."""
     todo, seen = [inspect.unwrap(fn)], set()
     home = getattr(todo[0], "__module__", "")
     while todo and len(seen) < MOST:

@@ -97,8 +97,7 @@ def digits(part: str) -> Tensor:
 
 
 def nats_per_image(model: Any) -> float:
-    """Mean of -log p over the 350 validation images. Raises ContractError for a model that reads what it predicts, TypeError for
-    one of which that cannot be said."""
+    """Mean of -log p over the 350 validation images. Raises ContractError for a model that reads what it predicts."""
     for part in getattr(model, "models", [model]):
         if not hasattr(part, "conditionals"):
             raise TypeError(f"{type(part).__name__} has no conditionals; expected an AutoregressiveModel, or a Mixture of them")
@@ -132,8 +131,7 @@ def vocab_size() -> int:
 
 
 def bits_per_character(model: Any) -> float:
-    """Mean of -log2 p over windows of the validation part, each after the characters before it. Raises ContractError where
-    the probabilities of the next character do not sum to 1."""
+    """Mean of -log2 p over windows of the validation part. Raises ContractError for probabilities that do not sum to 1."""
     ids = prose("valid")
     whole = ids[:len(ids) // (2 * WINDOW) * 2 * WINDOW].reshape(-1, 2 * WINDOW)                  # (N, 128)
     given, x = whole[:, :WINDOW], whole[:, WINDOW:]

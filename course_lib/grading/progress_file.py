@@ -91,8 +91,7 @@ def describe_place(folder: Path | str) -> str:
 
 
 def read(folder: Path | str = ".") -> dict[str, Any]:
-    """The content of this folder's file; an empty dict if it has none. Raises ValueError, with the file's name, for a file that
-    cannot be read, which is never overwritten."""
+    """The content of this folder's file, or an empty dict. Raises ValueError for one that cannot be read, which is kept."""
     path = path_in(folder)
     if not path.exists():
         return {}
@@ -111,8 +110,7 @@ def save(section: str, name: str, value: Any, folder: Path | str = ".") -> None:
 
 
 def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> Any:
-    """Store new(old) in the place of `old`, None if nothing was stored there, and return it. If two notebooks do so at once, one waits for
-    the other. Raises ValueError for a file that cannot be read, OSError for one that cannot be written."""
+    """Store new(old) in the place of `old`, and return it. Raises ValueError or OSError where the file cannot be read or written."""
     if not enabled():
         return None
     path = path_in(folder)
@@ -129,8 +127,7 @@ def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path
 # Records of exercises
 
 def record(report: Report) -> Record | None:
-    """Store the result of a check, and return the exercise's record. Does nothing where nothing was attempted, or nothing is stored.
-    Raises OSError or ValueError where the file cannot be read or written; it is then as it was."""
+    """Store the result of a check, if something was attempted, and return the exercise's record. Raises as `update_file`."""
     exercise = get(report.exercise)
 
     def add_try(stored: Any) -> Record:
@@ -144,8 +141,7 @@ def record(report: Report) -> Record | None:
 
 
 def stored_record(exercise: Exercise, stored: Any) -> Record:
-    """The record of an exercise as the exercise is now: points of another version do not count, but that it was solved is kept.
-    Values of another type are left out."""
+    """The record of an exercise as the exercise is now: of another version it is kept that it was solved, but no points."""
     result = {"state": "not_attempted", "earned": 0, "best": 0, "tries": 0, "version": "", "solved_before": False, "date": ""}
     stored = stored if isinstance(stored, dict) else {}
     result.update({name: stored[name] for name, value in result.items() if type(stored.get(name)) is type(value)})

@@ -26,8 +26,6 @@ WHY = {
     "memory": "It asked for more memory than it may have. {detail}", "error": "{detail}", "missing": "{detail}", "not_attempted": ""}
 
 
-# Report
-
 NO_INPUTS = ("not_attempted", "missing", "not_submitted", "no_notebook", "forbidden", "unreadable", "not_graded", "right")
 STATES = {
     "not_attempted": "not attempted yet", "missing": "no such function", "not_submitted": "not submitted",
@@ -117,11 +115,8 @@ class Report:
         return cls(**{**data, "checks": [CheckResult(**check) for check in data["checks"]]})
 
 
-# Verdict
-
 def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:
-    """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason. An answer that reaches a
-    function which the exercise forbids earns nothing, whatever was right before."""
+    """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason."""
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     results: list[CheckResult] = []
     seconds = [0.0]                                      # of the calls

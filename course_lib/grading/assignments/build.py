@@ -1,10 +1,5 @@
-"""Build exercises/ from solutions/, and the model solutions that `solution(id)` prints.
-
-A solution notebook is the one source, whose generated parts are written too: the lines under the heading of each task, the folded answers
-and reasons, the list of its exercises. Outputs are stored by running the notebooks; those of cells that did not change are kept.
-"""
-from __future__ import annotations
-
+"""Build exercises/ from solutions/, the generated parts of the solutions, and the model solutions that `solution(id)` prints. Outputs are
+stored by running the notebooks; those of cells that did not change are kept."""
 import copy
 import json
 import re
@@ -30,7 +25,7 @@ COMMAND = "python -m course_lib.grading build"
 def add_arguments(parser) -> None:
     """The options of `build`."""
     parser.add_argument("--check", action="store_true", help="write nothing; say what is stale and exit with 1")
-    form.add_folders(parser, "the notebooks to build")
+    form.add_folders(parser, "the notebooks to build", elsewhere=False)
     parser.add_argument("--store", type=Path, default=Path(str(files("course_lib.exercises") / "solutions.json")), metavar="FILE",
                         help="the model solutions (default: the package's own)")
 
@@ -105,8 +100,7 @@ def solution_page(nb: dict, path: Path) -> dict:
 
 
 def exercise_page(page: dict, path: Path, old: dict | None) -> dict:
-    """The notebook for learners: answers taken out, a link to the solution in place of its reason; the outputs that `old`
-    stores for the same cells."""
+    """The notebook for learners: without answers, with links in place of reasons and the outputs that `old` stores."""
     nb, cells, titles = copy.deepcopy(page), [], {}
     nb["metadata"].pop("widgets", None)
     for cell in nb["cells"]:
@@ -126,20 +120,14 @@ def exercise_page(page: dict, path: Path, old: dict | None) -> dict:
         cells.append(cell)
     cells[0]["source"] = cells[0]["source"].replace("# Solutions", "# Exercises", 1)
     nb = form.normal({**nb, "cells": cells}, path.stem)
-    if old is not None:
-        restore_outputs(nb, old)
-    return form.normal(nb, path.stem)
-
-
-def restore_outputs(nb: dict, old: dict) -> None:
-    """Give each code cell the outputs that a cell with the same content stores in `old`."""
-    stored = {cell.get("id"): cell for cell in old["cells"] if cell["cell_type"] == "code"}
+    stored = {cell.get("id"): cell for cell in old["cells"] if cell["cell_type"] == "code"} if old else {}
     for cell in nb["cells"]:
         before = stored.get(cell["id"]) if cell["cell_type"] == "code" else None
         if before and before["source"] == cell["source"]:
             cell["outputs"], cell["execution_count"] = before["outputs"], before["execution_count"]
-    if "widgets" in old["metadata"]:
+    if old and "widgets" in old["metadata"]:
         nb["metadata"]["widgets"] = old["metadata"]["widgets"]
+    return form.normal(nb, path.stem)
 
 
 def add_rules(source: str, each: Exercise) -> str:

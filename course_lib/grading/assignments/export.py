@@ -1,6 +1,4 @@
 """Export the exercises as an nbgrader course. The points there are the points here."""
-from __future__ import annotations
-
 import copy
 import sys
 from pathlib import Path
@@ -26,10 +24,7 @@ def add_arguments(parser) -> None:
     parser.add_argument("target", choices=["nbgrader"], help="the grader to export for")
     parser.add_argument("to", type=Path, metavar="DIR", help="the folder to write")
     form.add_folders(parser)
-    parser.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
-                        help="the chapters to export, by slug or number; all of them if not given")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the inputs of the checks (default: 0)")
-    parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
 def run(args) -> int:
@@ -50,8 +45,7 @@ def run(args) -> int:
 
 
 def nbgrader_notebook(page: dict, path: Path, seed: int) -> dict:
-    """The source notebook of one assignment. Answers are solution cells, which nbgrader empties; each check is a locked test cell that ends in
-    the points earned, since nbgrader would give all points for one that ends in nothing."""
+    """The source notebook of one assignment. A test cell ends in the points earned; nbgrader would give all for one that ends in nothing."""
     cells, opened = [], False
     for cell in copy.deepcopy(page["cells"]):
         kind, name, mark = role(cell), exercise(cell), {}

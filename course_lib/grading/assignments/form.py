@@ -1,9 +1,5 @@
-"""Notebooks as plain data: read, written in the book's normal form, and checked for what exercises need.
-
-The role of a cell is in its metadata, {"course": {"role": ..., "exercise": id}}: one of ROLES; a cell without a role is for everybody.
-"""
-from __future__ import annotations
-
+"""Notebooks: read, written in the book's normal form, and checked for what exercises need. The role of a cell, one of ROLES, is in its
+metadata, {"course": {"role": ..., "exercise": id}}; a cell without a role is for everybody."""
 import copy
 import hashlib
 import json
@@ -28,11 +24,15 @@ class FormError(ValueError):
     """A notebook that cannot be used; one line for each fault, with the notebook, the cell, what is needed."""
 
 
-def add_folders(parser, exercises: str = "") -> None:
-    """The options that name the folders of notebooks; that of the exercises has this help."""
+def add_folders(parser, exercises: str = "", elsewhere: bool = True) -> None:
+    """The options that name folders, that of the exercises with this help, and those of what is written elsewhere."""
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="the notebooks with the answers (default: solutions)")
     if exercises:
         parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR", help=f"{exercises} (default: exercises)")
+    if elsewhere:
+        parser.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
+                            help="only the notebooks of these chapters, by slug or number (default: all)")
+        parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -157,8 +157,7 @@ def heading(source: str) -> str | None:
 
 
 def find_faults(nb: dict, path: Path) -> list[str]:
-    """What a solution notebook lacks to be the source of the exercises of its chapter: for each of them a task, an answer, a check and a
-    reason, in this order. Cells count from 1."""
+    """What a solution notebook lacks: for each exercise of its chapter a task, an answer, a check and a reason, in this order."""
     faults, wanted = [], [each.id for each in of_chapter(chapter(path))]
     cells: dict[str | None, list[tuple[str, int, str]]] = {}
     if not nb["cells"] or not re.match(r"# Solutions\b", nb["cells"][0]["source"]):

@@ -1,6 +1,4 @@
 """The answer in a cell: the lines between the comment lines `### BEGIN SOLUTION` and `### END SOLUTION`."""
-from __future__ import annotations
-
 import ast
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"

@@ -1,7 +1,5 @@
 """Collect submissions: the notebooks in folders, zip files and downloads of Moodle or Canvas, each with its student, before anything is
 graded. Where the student is not clear there is an error, so that no work is counted for another student."""
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter
@@ -9,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_lib.grading.classroom.grading import printable
+from course_lib.grading.classroom.grading import NAMES, printable
 from course_lib.grading.classroom.roster import Roster, normalize_spaces
-from course_lib.grading.classroom.selection import NAMES
-from course_lib.grading.submissions import archives
-from course_lib.grading.submissions.archives import is_archive
-from course_lib.grading.submissions.files import Unreadable
+from course_lib.grading.submissions import files
+from course_lib.grading.submissions.files import Unreadable, is_archive, members, split_path
 
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
 CANVAS = re.compile(r"^(?P<name>[^_]+)(?:_LATE)?_(?P<number>\d+)_\d+_.")
@@ -24,8 +20,7 @@ KINDS = "a notebook (.ipynb), a script (.py), or a zip file of these"
 
 @dataclass(frozen=True)
 class Submission:
-    """One file and the student it belongs to. The path may lead into an archive; `download` is the name that Moodle or Canvas gave it or
-    its folder."""
+    """One file, perhaps in an archive, and its student; `download` is the name that Moodle or Canvas gave it or its folder."""
 
     student: str
     path: str
@@ -43,8 +38,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class File:
-    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), its path,
-    and whether it is or may hold a notebook."""
+    """A file: the names of its folders and its own, outside of a student's archive; its path; whether it may hold a notebook."""
 
     names: tuple[str, ...]
     path: str
@@ -52,13 +46,9 @@ class File:
 
 
 def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
-    """The notebooks at these paths and below them, each with its student; a file that is named twice once.
-
-    Several paths are taken as if the folder that they have in common had been named. The student is the first folder below it, or the
-    file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one who is known by the name of a folder
-    on the way, of the file, or by the beginning of it. Raises ValueError if a path does not exist, if there is no notebook, or if a student
-    cannot be told from another.
-    """
+    """The notebooks at these paths and below them, each once, with its student: the name that Moodle or Canvas wrote, the one whom the roster
+    knows by a folder, the file's name or its beginning, or the first folder below the one that all paths share. Raises ValueError if a path
+    does not exist, if there is no notebook, or if a student cannot be told from another."""
     def display(file: File) -> str:                      # as the command line has it: absolute, or from the folder of now
         return file.path if any(map(os.path.isabs, paths)) else os.path.relpath(file.path)
 
@@ -87,17 +77,16 @@ def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
 
 def common_folder(paths: Sequence[str]) -> str:
     """The folder or archive that all paths have in common. Raises ValueError if one of them does not exist."""
-    missing = [path for path in paths if not os.path.lexists(path) and not archives.split_path(path)]
+    missing = [path for path in paths if not os.path.lexists(path) and not split_path(path)]
     if missing:
         raise ValueError(f"there is no {' and no '.join(missing)}")
     whole = {os.path.abspath(path) for path in paths}
     root = os.path.commonpath(whole)
-    return os.path.dirname(root) if root in whole and not os.path.isdir(root) and not archives.split_path(root) else root
+    return os.path.dirname(root) if root in whole and not os.path.isdir(root) and not split_path(root) else root
 
 
 def list_files(paths: Sequence[str], root: str) -> list[File]:
-    """The files at these paths and below them, in order. The one folder that all of an archive lies in is left out of the names if it
-    is called as the archive is: a folder that was packed as it stood."""
+    """The files at these paths and below them, in order. A folder that was packed as it stood is left out of the names."""
     by_path = {file.path: file for path in map(os.path.abspath, paths) for file in walk(path, root)}
     files = [by_path[path] for path in sorted(by_path)]
     tops = {file.names[0] if len(file.names) > 1 else "" for file in files}
@@ -120,7 +109,7 @@ def folders_without_notebook(notebooks: Sequence[File], others: Sequence[File]) 
 def walk(path: str, root: str) -> Iterator[File]:
     """The files at and below a path; empty folders too, and those that are too deep or closed."""
     names = Path(os.path.relpath(path, root)).parts if path != root else ()
-    inside = archives.split_path(path)
+    inside = split_path(path)
     if inside and (inside[1] or is_archive(path)):
         yield from walk_archive(path, names)
     elif os.path.isdir(path) and (not os.path.islink(path) or not names):
@@ -128,7 +117,7 @@ def walk(path: str, root: str) -> Iterator[File]:
             entries = sorted(entry for entry in os.listdir(path) if not entry.startswith(".") and entry not in IGNORED)
         except PermissionError:
             entries = []
-        if names and (not entries or len(names) > archives.PARTS):
+        if names and (not entries or len(names) > files.PARTS):
             yield File(names, path, False)
             return
         for entry in entries:
@@ -138,10 +127,9 @@ def walk(path: str, root: str) -> Iterator[File]:
 
 
 def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[File]:
-    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and holds a notebook or
-    is reported; in one that is the class itself the names inside tell the students."""
+    """The files in an archive. One that was handed in is its student's as a whole; in that of the class the names inside tell the students."""
     try:
-        inside = [(tuple(name.split("/")), os.path.join(path, *name.split("/"))) for name in archives.members(path)]
+        inside = [(tuple(name.split("/")), os.path.join(path, *name.split("/"))) for name in members(path)]
     except Unreadable as problem:
         if not names:
             raise ValueError(f"{path}: {problem}") from None
@@ -152,9 +140,9 @@ def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[File]:
             yield from walk_archive(place, parts) if is_archive(place) else [File(parts, place, is_notebook(place))]
         return
     notebooks = [place for _, place in inside if is_notebook(place)]
-    if len(notebooks) > archives.MOST:                   # perhaps with a whole library of scripts
+    if len(notebooks) > files.MOST:                   # perhaps with a whole library of scripts
         notebooks = [place for place in notebooks if not place.lower().endswith(".py")]
-    whole = [path] if not notebooks or len(notebooks) > archives.MOST else notebooks         # to be reported as unreadable
+    whole = [path] if not notebooks or len(notebooks) > files.MOST else notebooks         # to be reported as unreadable
     yield from (File(names, place, True) for place in whole)
 
 
@@ -175,15 +163,13 @@ def check_one_class(root: str, files: Sequence[File]) -> None:
 
 
 def match_download(file: File, roster: Roster) -> re.Match | None:
-    """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. Many names look like those of Canvas, so
-    these need a student of the roster with the number."""
+    """The name and the number that Moodle or Canvas wrote; many names look like those of Canvas, so the roster must have the number."""
     match = CANVAS.match(file.names[0]) if len(file.names) == 1 else None
     return MOODLE.match(file.names[0]) or (match if match and match["number"] in {person.number for person in roster.people} else None)
 
 
 def student_of(file: File, given: str, roster: Roster) -> tuple[str, str]:
-    """The student of a file, and the number beside the name if Moodle wrote one. `given` is the folder or the archive that was named on the
-    command line, if it was one."""
+    """The student of a file, and Moodle's number beside the name; `given` is the folder or archive of the command line, if it was one."""
     if download := match_download(file, roster):
         student = roster.find_download(download["name"], download["number"])
         return (student, "") if student else (download["name"], download["number"])
@@ -208,8 +194,7 @@ def without_archive_suffix(name: str) -> str:
 
 
 def disambiguate(files: Sequence[tuple[File, str, str]]) -> list[tuple[File, str]]:
-    """Each file with the name of its student as reports show it: with the number, where two have the same name. Raises
-    ValueError if the names of two are the same but for blanks."""
+    """Each file with its student's name as reports show it. Raises ValueError if two names are the same but for blanks."""
     people = Counter(name for name, _ in {(name, number) for _, name, number in files})
     named = [(file, f"{name} ({number})" if number and people[name] > 1 else name) for file, name, number in files]
     alike: dict[str, set[str]] = {}

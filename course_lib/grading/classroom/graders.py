@@ -1,7 +1,5 @@
 """Grade the submissions of a class, in this process or in several. Each process has a worker of its own; if one is killed, the students
 that were not finished are graded again, each in a process alone, so that one submission costs the others nothing."""
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
@@ -18,7 +16,7 @@ from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, grade_file
 from course_lib.grading.protocol.process import prctl
 from course_lib.grading.sandbox.sandbox import LIMITS, Limits, NoSandbox, Unisolated, Worker
-from course_lib.grading.submissions.archives import MOST
+from course_lib.grading.submissions.files import MOST
 
 TRIES = 2
 OVER = "the notebooks of this student before it took more than {:g} seconds together"
@@ -37,8 +35,7 @@ class Task:
 
 
 def grade_all(items: Sequence[Submission], task: Task, worker: Worker, jobs: int = 1) -> Results:
-    """Each submission with its record, or with the reason why it has none, in the order in which they finish: with one job in this
-    process, with more the students shared among as many others."""
+    """Each submission with its record, or with the reason why it has none, in the order in which they finish."""
     students: dict[str, list[Submission]] = {}
     for item in items:
         students.setdefault(item.student, []).append(item)

@@ -1,7 +1,4 @@
-"""Grade one notebook: a report on each exercise, and notes on what was left out of it. The grader draws the inputs and compares; the
-worker holds the learner's definitions. Stored outputs, marks included, are ignored."""
-from __future__ import annotations
-
+"""Grade one notebook: a report on each exercise, and notes on what was left out of it. Stored outputs are ignored."""
 import hashlib
 import os
 import time
@@ -10,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from course_lib.grading.classroom import selection
+from course_lib.exercises import chapters
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.remote import Overworked, Remote, bounded
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
-from course_lib.grading.submissions import archives
+from course_lib.grading.submissions import files
 from course_lib.grading.submissions.files import Unreadable
 from course_lib.grading.submissions.notebook import Entangled, Notebook, read
 from course_lib.grading.verdict import STATES, Report, grade
 
+NAMES = {f"{row['number']}-{slug}": slug for slug, row in chapters().items()}        # of each chapter's notebook
 NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name")
 SHOWN = 20_000                  # characters of an answer that a report shows
 LONGEST = 5_000                 # characters of a message or a note
@@ -79,7 +77,7 @@ class Graded:
                 "reports": [report.to_dict() for report in self.reports]}
 
     @classmethod
-    def from_dict(cls, data: dict) -> Graded:
+    def from_dict(cls, data: dict) -> "Graded":
         values = {name: data[name] for name in cls.__dataclass_fields__ if name != "mark"}
         return cls(**{**values, "mark": data.get("mark"), "reports": [Report.from_dict(report) for report in data["reports"]]})
 
@@ -90,7 +88,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     began = time.monotonic()
     result = Graded(student or Path(path).stem, printable(str(path)), checks=checks_version(exercises), seed=seed)
     try:
-        data = archives.read(path)
+        data = files.read(path)
         result.sha256 = hashlib.sha256(data).hexdigest()
         notebook = read(data, str(path))
     except Unreadable as problem:
@@ -99,7 +97,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         result.notes = [reason]
         result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
     else:
-        notes = [selection.describe_mismatch(exercises, path),
+        notes = [describe_mismatch(exercises, path),
                  *(f"Cell {cell} could not be read: {problem}." for cell, (_, problem) in list(notebook.broken.items())[:20]),
                  *describe_not_run(notebook, exercises)]
         left_out, problems = {}, {}
@@ -150,6 +148,18 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
         why = f"In cell {cell} something was left out: {problem}"
         report = replace(report, state="error", message=f"{report.message.rstrip('.')}. {why}" if report.message else why)
     return sanitize(report), code
+
+
+def describe_mismatch(requested: Sequence[Exercise], path: str | os.PathLike) -> str:
+    """A note on a notebook whose file is called as that of another chapter than was asked for; empty if it is not."""
+    wanted = {exercise.chapter for exercise in requested}
+    named = {slug for name, slug in NAMES.items() if name in Path(path).stem}
+    return f"Graded by what was asked for, of {list_chapters(wanted)}; its name says {list_chapters(named)}." if named and not named & wanted else ""
+
+
+def list_chapters(slugs: set[str]) -> str:
+    """"chapter fvsbn", or "chapters fvsbn and nade", in the order of the course."""
+    return f"chapter{'s' if len(slugs) > 1 else ''} {' and '.join(slug for slug in chapters() if slug in slugs)}"
 
 
 def describe_not_run(notebook: Notebook, exercises: Sequence[Exercise]) -> list[str]:

@@ -1,12 +1,7 @@
-"""What Moodle and Canvas import: the table that was the roster, with a column of marks, and feedback pages as a zip.
-
-Moodle's tables: https://docs.moodle.org/en/Assignment_FAQ, the grading worksheet, and https://docs.moodle.org/en/Grade_import. It reads the
-participant of a page from the folder `Full name_ID_assignsubmission_file_` (`mod/assign/feedback/file/importziplib.php`).
-Canvas' table: the exported gradebook, with the columns that its import needs and the one that changes. It takes the first two numbers
-between underscores in the name of a page for the student and the attachment, whose name it shows (`infer_comment_context_from_filename`).
-"""
-from __future__ import annotations
-
+"""What Moodle and Canvas import: the table that was the roster, with a column of marks, and feedback pages as a zip. Moodle's tables:
+https://docs.moodle.org/en/Assignment_FAQ and https://docs.moodle.org/en/Grade_import; the folder `Full name_ID_assignsubmission_file_` names
+the participant (`mod/assign/feedback/file/importziplib.php`). Canvas' table is the exported gradebook; the first two numbers between
+underscores in the name of a page are the student and the attachment (`infer_comment_context_from_filename`)."""
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -45,16 +40,14 @@ def scale_points(record: Graded, most: str) -> float | int:
 
 
 def describe_result(record: Graded) -> str:
-    """The states and points of all exercises in a line of HTML; where nothing was graded or a function was not found, the reason; then those
-    of an instructor's own marks."""
+    """A line of HTML: the states and points of all exercises, or why nothing was graded; then the reasons of own marks."""
     lines = [f"{report.exercise}: {STATES[report.state]} ({report.earned} of {report.possible})"
              + f". {report.message}".rstrip(".") * (report.state == "missing") for report in record.reports]
     return escape("; ".join([*([record.reason.rstrip(".")] if record.reason else lines), *record.why]), quote=False)
 
 
 def import_table(option: str, roster: Roster, records: Sequence[Graded], name: str) -> str:
-    """The roster's table with the points in a column of this name, with or without Canvas' number behind it; where there is none, in a new
-    one. Moodle's grading worksheet gets Grade and Feedback comments instead. The scale is Moodle's Maximum Grade, or Canvas' Points Possible."""
+    """The roster's table with the points in a column of this name, or in Grade; the scale is Maximum Grade or Points Possible."""
     known, columns = {record.student: record for record in records}, roster.columns
     titles = [title.strip() for title in roster.header]
     place = columns.get("grade") if option == "moodle" and columns.keys() & {"identifier", "maximum grade"} else next(
@@ -75,11 +68,8 @@ def import_table(option: str, roster: Roster, records: Sequence[Graded], name: s
     return to_csv([[row[i] for i in shown] for row in [header, *rows]], escape=False)
 
 
-# Feedback
-
 def name_files(students: Sequence[str], downloads: Mapping[str, str], roster: Roster) -> dict[str, str]:
-    """The path of each student's page in the zip, given the names under which the submissions were downloaded. A student without a
-    submission has one in Moodle, if the roster has the number of the participant."""
+    """The path of each student's page in the zip, by the name of the download or the number that Moodle's roster has."""
     moodle = {person.student: f"{person.student.replace('_', ' ').replace('/', ' ')}_{person.number}_assignsubmission_file_"
               for person in roster.people if person.number and "identifier" in roster.columns}
     names = {student: downloads.get(student) or moodle.get(student) for student in students}

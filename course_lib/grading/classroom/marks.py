@@ -1,12 +1,11 @@
-"""An instructor's own marks, from `marks.toml`: entries set points or the weight of an exercise or add to a total; and updates of earlier marks."""
-from __future__ import annotations
-
+"""What counts: of several answers of a student to one exercise the one with the most points, then the first by the name of its file; an
+instructor's own marks, from `marks.toml`, whose entries set points or the weight of an exercise or add to a total; earlier marks."""
 import difflib
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 try:
@@ -15,16 +14,59 @@ except ImportError:                                      # Python 3.10
     import tomli as tomllib
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom.grading import Graded, checks_version
-from course_lib.grading.verdict import STATES
+from course_lib.grading.classroom.grading import WHOLE, Graded, checks_version
+from course_lib.grading.verdict import STATES, Report
 
+UNGRADED = ("missing", "not_attempted", *WHOLE)           # of a file without an answer to grade
+COPIES = "Handed in more than once; each counts once, with the most points: "
 CAUSES = {"sha256": "another file", "checks": "other checks", "isolation": "another level of isolation", "seed": "another seed"}
 KINDS = {"student": str, "reason": str, "exercise": str, "points": (int, float), "weight": (int, float), "add": (int, float)}
 
 
+def merge_by_student(records: Sequence[Graded]) -> list[Graded]:
+    """One record for each student, in the order in which they come first."""
+    files: dict[str, list[Graded]] = {}
+    for record in records:
+        files.setdefault(record.student, []).append(record)
+    return [own[0] if len(own) == 1 else merge_attempts(own) for own in files.values()]
+
+
+def merge_attempts(records: Sequence[Graded]) -> Graded:
+    """One record of those of all files of a student: each exercise once."""
+    names = short_names([record.file for record in records])
+    attempts: dict[str, list[tuple[Report, Graded, str]]] = {}
+    for record, name in zip(records, names, strict=True):
+        for report in record.reports:
+            attempts.setdefault(report.exercise, []).append((report, record, name))
+    best = {exercise: max(own, key=lambda attempt: rank(attempt[0])) for exercise, own in attempts.items()}
+    copies = []
+    for exercise, own in attempts.items():
+        places = [f"{report.earned} of {report.possible} in {name}{', which counts' * (report is best[exercise][0])}"
+                  for report, _, name in own if report.state not in UNGRADED]
+        if len(places) > 1:
+            copies.append(f"{exercise} ({'; '.join(places)})")
+    notes = [f"{name}: {note}" for record, name in zip(records, names, strict=True) for note in record.notes]
+    first, join = records[0], lambda parts: "; ".join(dict.fromkeys(filter(None, parts)))
+    return Graded(first.student, "; ".join(dict.fromkeys(names)), join(record.sha256 for record in records),
+                  join(record.checks for record in records), join(record.isolation for record in records), first.seed,
+                  sum(record.seconds for record in records), [report for report, *_ in best.values()],
+                  {exercise: record.code[exercise] for exercise, (_, record, _) in best.items() if exercise in record.code},
+                  [COPIES + ", ".join(copies) + "."] * bool(copies) + notes)
+
+
+def rank(report: Report) -> tuple[int, bool, bool]:
+    """What decides between two reports on one exercise: points, then that there is an answer, then that there is a file that was read."""
+    return report.earned, report.state not in UNGRADED, report.state not in ("missing", "no_notebook")
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The names of the files; their paths where two have the same name."""
+    names = [PurePath(path.replace("\\", "/")).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
 def read_marks(path: str, students: Collection[str]) -> list[dict[str, Any]]:
-    """The entries [[mark]] of a file. Raises ValueError, with the number of the entry, for one that has no reason, names none of these
-    students (or "*", all of them), or is not understood."""
+    """The entries [[mark]] of a file, each on one of these students or on "*". Raises ValueError, with the entry's number."""
     try:
         data = tomllib.loads(Path(path).read_text("utf-8-sig"))
     except ValueError as problem:                        # not UTF-8, or not TOML

@@ -1,7 +1,4 @@
-"""An HTML page for each student, and one on the class. They hold no script and load nothing: their policy forbids both. The same marks give the same bytes. All text is
-escaped."""
-from __future__ import annotations
-
+"""An HTML page for each student, and one on the class. They hold no script and load nothing; all text is escaped."""
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -10,8 +7,8 @@ from statistics import StatisticsError, correlation, mean
 from string import Template
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom.best_attempt import UNGRADED
 from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import UNGRADED
 from course_lib.grading.sandbox.sandbox import LIMITS
 from course_lib.grading.verdict import STATES, Report
 
@@ -27,7 +24,11 @@ def student_page(record: Graded) -> str:
     if record.mark:
         parts = f"<p>Mark: <strong>{record.total:g} of {record.most:g}</strong></p>\n" + "".join(
             f'<p class="feedback">{escape(reason)}</p>\n' for reason in record.why) + parts
-    return html_document(title, describe_grading(record) + parts)
+    files = record.file if "; " in record.file else Path(record.file).name
+    how = "without isolation" if LIMITS in record.isolation else f"in a sandbox ({record.isolation})"
+    graded = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n"] if record.file else []
+    notes = [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes if not record.reason.endswith(note)]
+    return html_document(title, "".join([*graded, *notes, parts]))
 
 
 def html_document(title: str, body: str) -> str:
@@ -40,14 +41,6 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
-
-
-def describe_grading(record: Graded) -> str:
-    """The HTML of the file, the isolation and the seed."""
-    files = record.file if "; " in record.file else Path(record.file).name
-    how = "without isolation" if LIMITS in record.isolation else f"in a sandbox ({record.isolation})"
-    lines = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n" if record.file else ""]
-    return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes if not record.reason.endswith(note)])
 
 
 def exercise_section(report: Report, code: str) -> str:
@@ -66,14 +59,11 @@ def exercise_section(report: Report, code: str) -> str:
             f"{feedback}{checks}{answer}</section>\n")
 
 
-# The class
-
 CLASS = ("exercise", "students", "full points", "difficulty", "discrimination", "states", "mistakes", "without points")
 
 
 def class_rows(records: Sequence[Graded]) -> list[tuple]:
-    """A row of CLASS for each exercise: the share of the points that the class earned, the correlation with the points of the other exercises
-    over the students who submitted, states and named mistakes with their counts, and the students who tried without success."""
+    """A row of CLASS for each exercise: the class page says what they mean; the last are students who tried without success."""
     def counted(names: Iterable[str]) -> str:
         return "; ".join(f"{name}: {count}" for name, count in sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 

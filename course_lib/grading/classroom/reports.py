@@ -1,6 +1,4 @@
 """The files that are written about a class: CSV, JSON, pages, Gradescope's results."""
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -13,7 +11,6 @@ from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.pages import CLASS, class_page, class_rows, student_page
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import csv_table, to_csv
-from course_lib.grading.verdict import Report
 
 BOM = "\ufeff"                  # by which Excel knows that a table is UTF-8
 
@@ -77,8 +74,6 @@ def file_name(student: str) -> str:
     return f"{plain or 'student'}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
-# Gradescope
-
 def gradescope_results(record: Graded) -> dict:
     """The results of one student as Gradescope's results.json holds them: a test for each exercise; a mark is the score.
     Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format"""
@@ -86,12 +81,8 @@ def gradescope_results(record: Graded) -> dict:
             "output": "\n".join([*record.notes, *record.why]) or "Each exercise was graded on its own; see below.", "output_format": "text",
             "test_output_format": "text", "test_name_format": "text", "visibility": "visible", "stdout_visibility": "hidden",
             "extra_data": {"isolation": record.isolation or "none", "checks": record.checks, "sha256": record.sha256},
-            "tests": [gradescope_test(report, number) for number, report in enumerate(record.reports, 1)]}
-
-
-def gradescope_test(report: Report, number: int) -> dict:
-    """One exercise as an entry of Gradescope's `tests`."""
-    return {"name": report.exercise, "number": str(number), "score": float(report.earned), "max_score": float(report.possible),
-            "status": "passed" if report.state == "right" else "failed", "output": f"{report}\n{report.again}".rstrip(),
-            "output_format": "text", "visibility": "visible", "tags": [report.state, *([report.misconception] if report.misconception else [])],
-            "extra_data": {"state": report.state, "misconception": report.misconception}}
+            "tests": [{"name": report.exercise, "number": str(number), "score": float(report.earned), "max_score": float(report.possible),
+                       "status": "passed" if report.state == "right" else "failed", "output": f"{report}\n{report.again}".rstrip(),
+                       "output_format": "text", "visibility": "visible", "tags": list(filter(None, [report.state, report.misconception])),
+                       "extra_data": {"state": report.state, "misconception": report.misconception}}
+                      for number, report in enumerate(record.reports, 1)]}

@@ -1,6 +1,4 @@
 """The log of a run, from which an interrupted run continues."""
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
@@ -12,18 +10,13 @@ from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, checks_version
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import ISOLATED
-from course_lib.grading.submissions import archives
-from course_lib.grading.submissions.files import Unreadable
+from course_lib.grading.submissions.files import Unreadable, read
 
 KEY = ("student", "path", "sha256", "checks", "isolation")        # what a record counts for
 
 
 class ResultsLog:
-    """The log: JSON lines, one for each submission graded, in the order in which they were finished.
-
-    Each line is on the disk before the next submission is begun, and a last line that was cut short is removed. Logs of several shards
-    may be concatenated.
-    """
+    """JSON lines, one for each submission graded, each on the disk before the next is begun; logs of shards may be concatenated."""
 
     def __init__(self, path: str | None):
         self.file, self.records, self.paths = None, {}, set()       # the records by the values of KEY, and the first two of these
@@ -61,7 +54,7 @@ class ResultsLog:
         if file not in self.paths:
             return None                                  # new: it need not be read
         try:
-            digest = hashlib.sha256(archives.read(submission.path)).hexdigest()
+            digest = hashlib.sha256(read(submission.path)).hexdigest()
         except Unreadable:
             digest = ""
         keys = [(*file, digest, checks_version(exercises), level) for level in (*ISOLATED, level)]

@@ -1,6 +1,4 @@
 """The students of a class, from a list or from the tables that Moodle and Canvas write, and the names and numbers of each."""
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -32,8 +30,7 @@ class Person:
 
 @dataclass
 class Roster:
-    """The students of a class. `header` and `rows` are the table as it was read, `owners` the student of each row, None for a row of
-    none, and `columns` the place of each column that is known."""
+    """The students of a class. `owners` has the student of each row of the table, or None, `columns` the place of each known one."""
 
     people: list[Person] = field(default_factory=list)
     header: list[str] = field(default_factory=list)
@@ -58,8 +55,7 @@ class Roster:
         return next((key for person in self.people if person.student == student for key in sorted(person.keys) if "@" in key), "")
 
     def find_download(self, name: str, number: str) -> str | None:
-        """The student of a file that Moodle or Canvas handed out under this name and number. Raises ValueError if these speak of two, or may
-        speak of more than one."""
+        """The student of a download with this name and number. Raises ValueError if these speak of two, or may speak of more."""
         by_number = self.single([person for person in self.people if person.number and person.number == number], number)
         named = [person for person in self.people if fold(name) in person.keys]
         if by_number and named and by_number not in [person.student for person in named]:
@@ -86,8 +82,7 @@ def fold(text: str) -> str:
 
 
 def read_roster(path: str) -> Roster:
-    """The students: one a line, or CSV with a column that says who they are. Raises ValueError if there is none, or one twice, or if it has
-    several columns and none that is known."""
+    """The students: one a line, or CSV with a column that says who they are. Raises ValueError for no student, or one twice."""
     try:
         text = Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
@@ -105,8 +100,7 @@ def read_roster(path: str) -> Roster:
 
 
 def parse_table(text: str) -> tuple[list[str], list[list[str]], dict[str, int]]:
-    """The header of a table, the rows below it, and the place of each known column, with the separator that gives the most of these. A list
-    of students, one a line, has no header."""
+    """The header, the rows, and the place of each known column, with the separator that gives most of these; a list has no header."""
     header, rows, best = [], [], {}
     for separator in ",;\t":
         table = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(map(str.strip, row))]

@@ -1,6 +1,4 @@
 """Grade a class, from its files to its reports: read the log, grade what it does not hold, write the tables."""
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence
@@ -9,15 +7,13 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from course_lib.grading.classroom import reports
-from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
-from course_lib.grading.classroom.collection import Collected, collect
+from course_lib.exercises import chapter_slug, get, of_chapter
+from course_lib.grading.classroom import marks, reports
+from course_lib.grading.classroom.collection import collect
 from course_lib.grading.classroom.graders import Task, grade_all
-from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
-from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks, update_records
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, list_chapters, printable
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
-from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
 from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import LIMITS, Worker
@@ -26,17 +22,20 @@ from course_lib.grading.sandbox.sandbox import LIMITS, Worker
 def grade_class(args, worker: Worker, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
-    requested = select_chapters(args.chapter) if args.chapter else select_ids(args.exercises)
+    requested = select_exercises(args.chapter, args.exercises)
     if args.chapter:
         print(f"Graded as {list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
     collected = collect(args.paths, roster)
-    print_collected(collected)
+    for path in collected.skipped:
+        print(f"Passed over, no notebook: {printable(path)}", file=sys.stderr)
+    for item in collected.by_prefix:
+        print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
     reports.check_options(args, roster, downloads)
-    earlier = read_earlier(args.update) if args.update else []
+    earlier = marks.read_earlier(args.update) if args.update else []
     before = {record.student for record in earlier}
-    entries = read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
+    entries = marks.read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
     worker.wait_ready()                                  # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
@@ -70,14 +69,14 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
-    records = merge_by_student([*files, *absent])
+    records = marks.merge_by_student([*files, *absent])
     if args.update:
-        records = update_records(earlier, records)
+        records = marks.update_records(earlier, records)
     if entries is not None:
-        records = [apply_marks(record, entries) for record in records]
+        records = [marks.apply_marks(record, entries) for record in records]
     reports.write(args, records, roster, downloads)
     if args.update:
-        print("\n".join(describe_changes(earlier, records)) or "No mark has changed.", file=sys.stderr)
+        print("\n".join(marks.describe_changes(earlier, records)) or "No mark has changed.", file=sys.stderr)
     print(terminal_table(records))
     unread = [record for record in files if record.reason]
     print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [])
@@ -86,25 +85,24 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     return 1 if unread else 0
 
 
+def select_exercises(chapters: Sequence[str] | None, ids: Sequence[str] | None = None) -> list[Exercise]:
+    """The exercises of these chapters, or with these ids, each once. Raises ValueError or KeyError for one that there is not."""
+    if chapters:
+        return [exercise for slug in dict.fromkeys(map(chapter_slug, chapters)) for exercise in of_chapter(slug)]
+    return [get(name) for name in dict.fromkeys(name.strip() for name in ids)]
+
+
 def ungraded_record(student: str, state: str, message: str, exercises: Sequence[Exercise], seed: int) -> Graded:
     """The record of a student without a submission, or of a file that could not be graded now, which is not in the log."""
     return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[printable(message)],
                   reports=[empty_report(exercise, state, message) for exercise in exercises])
 
 
-def print_collected(collected: Collected) -> None:
-    """Print the files that are passed over, and those whose student is known by the beginning of their name."""
-    for path in collected.skipped:
-        print(f"Passed over, no notebook: {printable(path)}", file=sys.stderr)
-    for item in collected.by_prefix:
-        print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
-
-
 def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str]) -> None:
     """Print which students are not on the roster, and what was not graded or handed in twice."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
     lines += [f"Not graded: {record.file}: {record.reports[0].message.removeprefix('Not graded: ')}" for record in unread]
-    lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
+    lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(marks.COPIES)]
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")

@@ -1,6 +1,4 @@
 """Marks as a table, a row for each student: for a terminal, and as CSV for a spreadsheet."""
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none. Forbidden functions
 are noticed where they are reached: torch reports each call of one to a `TorchFunctionMode`, also from inside of other libraries."""
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools
@@ -39,9 +37,8 @@ RETRY = 0.01                    # seconds until a deferred timeout is tried agai
 
 @dataclass
 class Outcome:
-    """`value` and `gradients` (by argument number) for the kind "value"; `detail` says why for the other kinds: not_attempted,
-    missing, error, timeout, memory, no_gradient, and forbidden, where it is the function that was reached. `changed` are the numbers of
-    the arguments that were written to, `where` is the learner's line that it stopped at."""
+    """`value` and `gradients` (by argument number) for the kind "value"; `detail` says why for the kinds not_attempted, missing, error,
+    timeout, memory, no_gradient, forbidden. `changed`: the arguments written to. `where`: the learner's line that it stopped at."""
 
     kind: str
     value: Any = None
@@ -56,8 +53,7 @@ class NotData(TypeError):
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A copy of `value` as plain data: tensors are detached and without a subclass, functions and modules pass unchanged. Anything else
-    raises `NotData`, with the type's name."""
+    """A copy of `value` as plain data: tensors are detached, functions pass unchanged. Raises `NotData` for anything else."""
     if depth > DEPTH:
         raise NotData(f"lists within lists, more than {DEPTH} deep")
     if type(value) is int and not -2**63 <= value < 2**63:
@@ -142,8 +138,7 @@ def describe(value: Any, counted: bool = True) -> str:
 # Calls
 
 class Local:
-    """Calls a function in this process. A call is interrupted after `deadline` seconds where the system can do that. If it reaches a
-    function named in `forbid`, its outcome is "forbidden", whatever it returns."""
+    """Calls a function in this process, at most `deadline` seconds; a call that reaches one named in `forbid` is "forbidden"."""
 
     def __init__(self, fn: Callable, deadline: float = 10.0, forbid: Sequence[str] = ()):
         self.fn, self.deadline, self.forbid = fn, deadline, forbid
@@ -264,9 +259,8 @@ NAME = re.compile(r"(\w+(?:\.\w+)*\.(\w+))(?:\((\w+)=\.\.\.\))?")
 
 
 class Watch(TorchFunctionMode):
-    """In its block, `reached` becomes the first of `names` that is called; "" if none is. A name is that of a function ("F.layer_norm",
-    "torch.logsumexp"), of one with an argument that is not false ("F.cross_entropy(label_smoothing=...)"), or of a class of torch's
-    ("torch.distributions.MixtureSameFamily"). Raises ValueError for a name that torch does not have."""
+    """In its block, `reached` becomes the first of `names` that is called: of a function ("F.layer_norm"), of one with an argument that is
+    not false ("F.cross_entropy(label_smoothing=...)"), or of a class. Raises ValueError for a name that torch does not have."""
 
     def __init__(self, names: Sequence[str]):
         super().__init__()

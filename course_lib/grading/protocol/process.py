@@ -1,6 +1,4 @@
 """The process of the caller: its size, and Linux's prctl."""
-from __future__ import annotations
-
 import os
 import sys
 

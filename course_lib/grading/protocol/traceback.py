@@ -1,6 +1,4 @@
 """Where an answer stopped: the learner's own line, read from the traceback of what it raised."""
-from __future__ import annotations
-
 import contextlib
 import difflib
 import dis

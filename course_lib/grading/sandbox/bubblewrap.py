@@ -1,7 +1,5 @@
 """The namespaces that a learner's code runs in, as a command of bubblewrap's: no network, no other process in sight, a read-only system of
 which only Python and its packages are there, 64 MB to write to, an empty environment, and of the course what `protocol.allowlist` names."""
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os
@@ -26,8 +24,7 @@ def environment() -> dict[str, str]:
 
 
 def search_path() -> list[str]:
-    """The folders that modules come from: this package's, the standard library's, those of installed packages. What does not belong to Python
-    stays out of sight."""
+    """The folders that modules come from: this package's and those below `roots`."""
     inside, entries = roots(), [str(Path(entry).resolve()) for entry in sys.path if entry and os.path.exists(entry)]
     return [COURSE, *(entry for entry in dict.fromkeys(entries) if any(within(entry, root) for root in inside))]
 
@@ -98,8 +95,7 @@ def hidden(places: Sequence[str]) -> list[str]:
 
 
 def control_group(memory: int) -> list[str]:
-    """The command that runs another in a control group of systemd's with so many bytes. Everything counts there: shared memory, files in
-    memory, the buffers of sockets. With Delegate, systemd does not end the group when the kernel kills a process for its memory."""
+    """The command that runs another in a control group with so many bytes; Delegate keeps it when a process of it is killed."""
     command = [shutil.which("systemd-run") or "systemd-run", "--scope", "--quiet", "--collect", "--no-ask-password"]
     if os.getuid() != 0:
         command.append("--user")

@@ -1,7 +1,5 @@
 """Where a learner's code runs. The levels of isolation are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where
 the worker sums up the memory of an answer; "limits" is none, for an instructor's own machine. This file imports no torch, so that a worker can be started before that."""
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -34,20 +32,18 @@ SESSION = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")           # where an o
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one exercise: bytes of memory above what torch takes, bytes of one file, seconds of processor, processes.
-    `statement`, `submission` and `student` (for all submissions of one) are seconds, `grace` those that the grader waits beyond a deadline.
-    `own` and `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
+    """Of one exercise, in bytes and seconds."""
 
-    memory: int = 2_000_000_000
-    file: int = 16_000_000
-    cpu: int = 240
+    memory: int = 2_000_000_000              # above what torch takes
+    file: int = 16_000_000                   # of one file
+    cpu: int = 240                           # of the processor
     processes: int = 64
     statement: float = 5.0
     submission: float = 240.0
-    student: float = 1800.0
-    grace: float = 1.0
-    own: float = 10.0
-    own_memory: int = 1_000_000_000
+    student: float = 1800.0                  # for all submissions of one
+    grace: float = 1.0                       # that the grader waits beyond a deadline
+    own: float = 10.0                        # of the processor, for the grader's own work on an answer
+    own_memory: int = 1_000_000_000          # and its memory
 
 
 class NoSandbox(RuntimeError):
@@ -62,8 +58,6 @@ class Worker(contextlib.AbstractContextManager):
         self.stopped = ""                                # why the worker killed the last child, if not for its memory
         self.level = level or detect_isolation()
         self.launch()
-
-    # The worker
 
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
@@ -122,11 +116,8 @@ class Worker(contextlib.AbstractContextManager):
             raise NoSandbox(reply["error"])
         return reply
 
-    # Its child
-
     def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
-        """The socket to a fresh child. `preload` names modules that the worker imports first, once for all its children. Raises NoSandbox if
-        the worker has gone; the next start begins a new one."""
+        """The socket to a fresh child; the worker imports `preload` first. Raises NoSandbox if it has gone; the next start begins a new one."""
         self.end()
         self.stopped = ""
         if self.ready and self.process.poll() is not None:
@@ -147,8 +138,7 @@ class Worker(contextlib.AbstractContextManager):
         return own_end
 
     def end(self, wait: float = 0.0) -> int | None:
-        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code, minus a signal's
-        number, or None if it had not."""
+        """Kill the child with all that it started; its exit code, minus a signal's number, or None if it had not ended within `wait` seconds."""
         if self.child is None:
             return None
         child, self.child = self.child, None

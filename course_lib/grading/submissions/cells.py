@@ -1,10 +1,5 @@
-"""The statements of one cell, and the names that each of them binds, changes and reads. Nothing is run.
-
-Each cell is parsed on its own, so that a broken one costs only itself; one that is not Python as it stands is rewritten by IPython. What
-stands under if, try, with, for or match is one statement with that: which branch it takes is for Python to say, when it is run.
-"""
-from __future__ import annotations
-
+"""The statements of one cell, and the names that each of them binds, changes and reads. Nothing is run. A cell that is not Python as it
+stands is rewritten by IPython. What stands under if, try, with, for or match is one statement with that."""
 import ast
 import contextlib
 import re
@@ -36,8 +31,7 @@ HIDDEN = ("course_lib.grading.", "course_lib.exercises.",            # an answer
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement. `binds` are the names whose values it sets or changes, `now` those that it reads when it runs, `later` those that
-    its functions read when they are called."""
+    """One statement: the names that it `binds` or changes, those that it reads `now`, and `later`, when its functions are called."""
 
     cell: int                       # from 1
     text: str
@@ -50,8 +44,7 @@ class Statement:
 
 
 def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]], list[str]]:
-    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises SyntaxError
-    if the cell is not Python."""
+    """The statements of one cell, with the effects of each, and the magics that are not run. Raises SyntaxError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")                  # of escapes in strings
         source, tree = parse_source(source)
@@ -86,16 +79,13 @@ def to_tree(source: str) -> ast.Module:
 
 
 def ipython_call(node: ast.expr) -> str | None:
-    """The magic or the shell command, such as "%pip" or "!ls", of a call that IPython makes of it; None for other expressions. In the
-    sandbox such a call does nothing."""
+    """The magic or the shell command, such as "%pip" or "!ls", of a call that IPython makes of it; None for other expressions."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAGICS
             and isinstance(node.func.value, ast.Call) and getattr(node.func.value.func, "id", "") == "get_ipython"):
         return None
     text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
     return MAGICS[node.func.attr] + (str(text).split() or [""])[0]
 
-
-# Statements
 
 def own_lines(source: str, nodes: list[ast.stmt]) -> list[str]:
     """The lines of each of these statements, comments included; of one that shares a line none. In one pass: a line may be a thousand statements."""
@@ -160,8 +150,7 @@ def names_in(expression: ast.expr) -> set[str]:
 
 
 def names_changed(target: ast.expr) -> set[str]:
-    """The names that an assignment to this target changes: table[3] = 5 and net.scale = 2 change what they name, and
-    globals()["f"] = g binds f."""
+    """The names that an assignment to this target changes: table[3] = 5 changes table, and globals()["f"] = g binds f."""
     if isinstance(target, ast.Tuple | ast.List):
         return {name for inner in target.elts for name in names_changed(inner)}
     if isinstance(target, ast.Starred):
@@ -196,8 +185,7 @@ def source_text(node: ast.stmt, own: str) -> str:
 
 
 def without_grader_imports(node: ast.AST) -> ast.AST | None:
-    """The statement without imports of what belongs to the grader; None if nothing is left. Of an if, a try and the like,
-    the imports in its blocks."""
+    """The statement without imports of what belongs to the grader, also in its blocks; None if nothing is left."""
     if isinstance(node, ast.ImportFrom):
         if node.level or is_hidden(node.module or ""):
             return None

@@ -1,7 +1,4 @@
-"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list. A statement
-that changes a value is needed by whatever needs the value, as one that binds its name is."""
-from __future__ import annotations
-
+"""What the calls in a notebook change: a statement that changes a value is needed by whatever needs the value."""
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -99,8 +96,7 @@ def root(node: ast.expr) -> str | None:
 
 
 def bind_effects(parsed: Sequence[tuple]) -> list:
-    """The statements, given with the effects of each, that bind the names of what they change too; without those that do nothing. A function
-    of the notebook that is called for its effect may change its arguments, and the values that it and those that it calls read."""
+    """The statements with an effect, which bind what they change too: a function may change its arguments and the values that it reads."""
     reads: dict[str, set[str]] = {}                      # of the functions and classes
     classes, values, modules = set(), set(), set()
     for statement, effects in parsed:

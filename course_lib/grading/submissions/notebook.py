@@ -1,7 +1,5 @@
 """Parse a notebook into its statements, without running any of it. A function needs its own definition and, name by name, what that
 reads: imports, functions, classes, assignments, and the loops and calls that change one of these."""
-from __future__ import annotations
-
 import contextlib
 import difflib
 import json
@@ -63,8 +61,7 @@ class Notebook:
         return places
 
     def needed(self, name: str) -> list[Statement]:
-        """The statements that `name` is made of, in order; empty if nothing defines it. The last definition wins.
-        Raises Entangled if it takes more than STEPS to find them."""
+        """The statements that `name` is made of, in order; the last definition wins. Raises Entangled after STEPS steps."""
         binding, steps = self.binding, 0
         if name not in binding:
             return []
@@ -162,8 +159,6 @@ def is_deep(value, left: int = DEPTH) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return not left or any(is_deep(part, left - 1) for part in inner)
 
-
-# In a process of its own
 
 def read(data: bytes, name: str = "", seconds: float = SECONDS, memory: int = MEMORY) -> Notebook:
     """As `parse`, in a process of its own within these bounds. Raises Unreadable."""

@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.grading.classroom import selection
-from course_lib.grading.classroom.best_attempt import merge_by_student, short_names
-from course_lib.grading.classroom.grading import Graded
-from course_lib.grading.classroom.selection import select_chapters, select_ids
+from course_lib.grading.classroom.grading import NAMES, Graded, describe_mismatch
+from course_lib.grading.classroom.marks import merge_by_student, short_names
+from course_lib.grading.classroom.run import select_exercises
 from course_lib.grading.verdict import Report
 
 ROOT = Path(__file__).parents[3]
@@ -56,17 +55,17 @@ def test_short_names_show_folders():
 
 
 def test_chapter_names_match_notebooks():
-    assert set(selection.NAMES) == {path.stem for path in (ROOT / "exercises").glob("*.ipynb")}
-    assert "its name says chapter bert" in selection.describe_mismatch(select_chapters(["1"]), "x/leemo_24-bert (2).ipynb")
-    assert not selection.describe_mismatch(select_chapters(["1"]), "01-chain-rule.ipynb") + selection.describe_mismatch(select_chapters(["1"]), "hw.ipynb")
+    assert set(NAMES) == {path.stem for path in (ROOT / "exercises").glob("*.ipynb")}
+    assert "its name says chapter bert" in describe_mismatch(select_exercises(["1"]), "x/leemo_24-bert (2).ipynb")
+    assert not describe_mismatch(select_exercises(["1"]), "01-chain-rule.ipynb") + describe_mismatch(select_exercises(["1"]), "hw.ipynb")
 
 
 def test_select_requested():
-    assert [one.id for one in select_chapters(["4", "04", "1"])] == [one.id for one in select_chapters(["fvsbn"]) + select_chapters(["01"])]
-    assert [one.id for one in select_ids(["find_leaks", " find_leaks", "attention"])] == ["find_leaks", "attention"]
+    assert [one.id for one in select_exercises(["4", "04", "1"])] == [one.id for one in select_exercises(["fvsbn"]) + select_exercises(["01"])]
+    assert [one.id for one in select_exercises(None, ["find_leaks", " find_leaks", "attention"])] == ["find_leaks", "attention"]
     with pytest.raises(ValueError, match="there is no chapter '99'"):
-        select_chapters(["99"])
+        select_exercises(["99"])
     with pytest.raises(KeyError, match="did you mean find_leaks"):
-        select_ids(["find_leak"])
+        select_exercises(None, ["find_leak"])
     with pytest.raises(KeyError, match="there is no exercise '05'; those of chapter nade are nade_loglik, "):
-        select_ids(["find_leaks", "05"])
+        select_exercises(None, ["find_leaks", "05"])

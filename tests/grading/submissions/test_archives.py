@@ -5,9 +5,8 @@ import zipfile
 import pytest
 
 from course_lib.grading.classroom.collection import collect
-from course_lib.grading.submissions import archives, files
-from course_lib.grading.submissions.archives import members, read
-from course_lib.grading.submissions.files import Unreadable
+from course_lib.grading.submissions import files
+from course_lib.grading.submissions.files import Unreadable, members, read
 
 
 def zipped(path, **kwargs):
@@ -40,7 +39,7 @@ def test_archive_with_outside_name(tmp_path, name):
 def test_archive_name_is_bounded(tmp_path, name):
     """What follows from a name stays small, whatever its length; the student keeps a row."""
     path = zipped(tmp_path / "x.zip", names={name: b"x", "bo/hw.ipynb": b"y", "A: final/hw.ipynb": b"z"})
-    assert members(path) == [f"ada/{archives.TOO_LONG}", "bo/hw.ipynb", "A: final/hw.ipynb"]
+    assert members(path) == [f"ada/{files.TOO_LONG}", "bo/hw.ipynb", "A: final/hw.ipynb"]
     assert {item.student for item in collect([str(path)]).submissions} == {"ada", "bo", "A: final"}
 
 
@@ -60,10 +59,10 @@ def test_archive_sizes_are_bounded(tmp_path, monkeypatch):
         patch.setattr(files, "BYTES", 999)
         with pytest.raises(Unreadable, match="Clear the outputs"):
             read(path / "0.ipynb")
-    monkeypatch.setattr(archives, "INNER", 99)
+    monkeypatch.setattr(files, "INNER", 99)
     with pytest.raises(Unreadable, match="has more than"):
         members(zipped(tmp_path / "y.zip", names={"x.zip": path.read_bytes()}) / "x.zip")
-    monkeypatch.setattr(archives, "ENTRIES", 4)
+    monkeypatch.setattr(files, "ENTRIES", 4)
     with pytest.raises(Unreadable, match="holds more than"):
         members(path)
 
@@ -107,7 +106,7 @@ def test_damaged_entry(tmp_path):
 def test_archive_is_not_a_notebook(tmp_path, monkeypatch):
     path = zipped(tmp_path / "x.zip", names={"a.ipynb": b"x", "b.txt": b"x"})
     with pytest.raises(Unreadable, match="holds 1 notebooks; 0 are read at most"):
-        monkeypatch.setattr(archives, "MOST", 0)
+        monkeypatch.setattr(files, "MOST", 0)
         read(path)
     with pytest.raises(Unreadable, match="holds no notebook"):
         read(zipped(tmp_path / "x.zip", names={"b.txt": b"x"}))

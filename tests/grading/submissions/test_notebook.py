@@ -133,7 +133,7 @@ def test_read_file_refuses_links_and_devices(tmp_path, monkeypatch):
         with pytest.raises(Unreadable, match=words):
             read_file(tmp_path / f"{name}.ipynb")
     monkeypatch.setattr(files, "BYTES", 100)
-    with pytest.raises(Unreadable, match="MB are read at most"):
+    with pytest.raises(Unreadable, match="more than 0 MB"):
         read_file(target)
 
 

@@ -1,6 +1,4 @@
 """Confine a process: limits, a user of its own, refused system calls, memory that no other process reads."""
-from __future__ import annotations
-
 import os
 import signal
 
@@ -8,8 +6,7 @@ from course_lib.grading.protocol.process import prctl, size_now
 
 
 def confine(limits: dict, uid: int, home: str) -> None:
-    """In the child: nothing to read, nowhere to print, limits that cannot be raised, no rights, an empty folder. Raises OSError or
-    ValueError where Linux does not give one of these."""
+    """In the child: nothing to read, nowhere to print, limits, no rights, an empty folder. Raises OSError or ValueError."""
     import resource
 
     os.setsid()
@@ -55,8 +52,7 @@ CALLS = {                        # machine -> its number in filters, then those 
 
 
 def refuse_system_calls() -> None:
-    """A filter of the kernel's: no user namespaces, in which an answer would be root again, and none of the
-    calls above. Raises OSError if the kernel has no filters."""
+    """A filter of the kernel's: no user namespaces, and none of the calls above. Raises OSError if the kernel has no filters."""
     import ctypes
     import errno
     import struct
