@@ -10,8 +10,8 @@ import argparse
 import gc
 from importlib import import_module
 
-from course_lib.grading.classroom import NOTICE
-
+NOTICE = ("The package itself holds the references, where anybody with a copy can read them: what is graded is whether "
+          "the code does the task. Answers run in a sandbox that does not hold them.")
 EPILOG = """\
 PATH: a notebook, a script, or a folder or zip file of them
 exit status: 0 all graded, 1 not all, 2 wrong command, 130 stopped

@@ -67,7 +67,6 @@ class Check:
 
     def fault(self, record: Record) -> Fault | None:
         """What is wrong with this record, or None."""
-        raise NotImplementedError
 
     def fault_kind(self, record: Record) -> tuple[str, str] | None:
         """What two equal faults have in common: the state and, for a wrong shape or type, the message. None without a fault."""

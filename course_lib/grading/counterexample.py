@@ -1,5 +1,4 @@
-"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results. It is
-drawn from a stream of its own, so it says nothing about the cases that count."""
+"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small case that fails, none of those that count."""
 import math
 import textwrap
 import time

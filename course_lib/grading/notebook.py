@@ -1,5 +1,4 @@
-"""What a learner calls in a notebook: check, hint, solution. They print, and work without IPython. An answer runs in the learner's own
-process, where the course's library exists; what it uses of that is noticed, since for marks it may not."""
+"""What a learner calls in a notebook: check, hint, solution. What an answer uses of the library is noticed: for marks it may not."""
 from __future__ import annotations
 
 import ast

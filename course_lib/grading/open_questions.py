@@ -64,16 +64,11 @@ def score(question: str, fit: Callable[[Tensor], Any], name: str = "mine") -> Ta
         print(f"Not entered: {broken}.")
         return score_table(question)
     print(f"{name}: {reached:.3f} {chosen.unit}, in {seconds:.1f} CPU-seconds")
-    add_try(question, name, reached, seconds)
-    return score_table(question, () if progress_file.enabled() else [(name, reached, seconds)])
-
-
-def add_try(question: str, name: str, reached: float, seconds: float) -> None:
-    """Store this try, if it is the best of its name."""
     tries = {row[0]: row for row in sorted(stored_tries(question), key=lambda row: row[1], reverse=True)}
-    if name not in tries or reached < tries[name][1]:
+    if name not in tries or reached < tries[name][1]:    # the best of its name is stored
         tries[name] = [name, round(reached, 4), round(seconds, 1)]
     progress_file.save("scores", question, list(tries.values()))
+    return score_table(question, () if progress_file.enabled() else [(name, reached, seconds)])
 
 
 def stored_tries(question: str) -> list[list]:
@@ -125,11 +120,6 @@ def prose(part: str) -> Tensor:
     return CharTokenizer.fit(load_prose()).encode(load_prose(part))
 
 
-def vocab_size() -> int:
-    """How many different characters the prose has."""
-    return len(CharTokenizer.fit(load_prose()).vocabulary)
-
-
 def bits_per_character(model: Any) -> float:
     """Mean of -log2 p over windows of the validation part. Raises ContractError for probabilities that do not sum to 1."""
     ids = prose("valid")
@@ -146,6 +136,11 @@ def bits_per_character(model: Any) -> float:
         raise ContractError("log p of a window is not the sum of log p of its halves, the second after the first: the model "
                             "reads ahead, or forgets what it was given")
     return float(-model.log_prob(x, given).double().mean()) / WINDOW / math.log(2)
+
+
+def vocab_size() -> int:
+    """How many different characters the prose has."""
+    return len(CharTokenizer.fit(load_prose()).vocabulary)
 
 
 @functools.cache

@@ -1,5 +1,4 @@
-"""What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, and a record of each exercise that
-`check` writes and `progress` and `next_exercise` read. Nothing leaves the machine."""
+"""What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, exercises. Nothing leaves the machine."""
 from __future__ import annotations
 
 import datetime
@@ -33,8 +32,6 @@ LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items
 Record = dict[str, Any]
 
 
-# What a notebook calls
-
 def in_notebook() -> bool:
     """Whether this runs in the kernel of a notebook, which has imported IPython already."""
     ipython = sys.modules.get("IPython")
@@ -61,8 +58,6 @@ def one_line(function: Callable) -> Callable:
 
     return call
 
-
-# The file
 
 def enabled() -> bool:
     """Whether anything is stored: not under COURSE_PROGRESS=off, and not while tests run this."""
@@ -124,8 +119,6 @@ def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path
         return part[name]
 
 
-# Records of exercises
-
 def record(report: Report) -> Record | None:
     """Store the result of a check, if something was attempted, and return the exercise's record. Raises as `update_file`."""
     exercise = get(report.exercise)
@@ -162,8 +155,6 @@ def status(exercise: Exercise, record: Record) -> str:
     return ("solved" if record["best"] >= exercise.possible else "changed" if record["solved_before"] else
             "partly" if record["best"] else "tried" if record["tries"] else "new")
 
-
-# Progress
 
 @one_line
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
@@ -202,8 +193,6 @@ def describe(exercise: Exercise, record: Record) -> str:
     last = f"; {STATES.get(record['state'], record['state'])}" if tries and kind != "solved" else ""
     return f"{SIGNS[kind]} {exercise.id:26} {record['best']:2} of {exercise.possible:2}{tries}{last}"
 
-
-# The next exercise
 
 @cache
 def prerequisites(chapter: str) -> frozenset[str]:

@@ -1,5 +1,4 @@
-"""Build exercises/ from solutions/, the generated parts of the solutions, and the model solutions that `solution(id)` prints. Outputs are
-stored by running the notebooks; those of cells that did not change are kept."""
+"""Build exercises/ from solutions/, and what `solution(id)` prints. Outputs of cells that did not change are kept."""
 import copy
 import json
 import re
@@ -60,7 +59,10 @@ def build_files(solutions: Path, exercises: Path, store: Path) -> dict[Path, str
         target = exercises / path.name
         wanted[path] = form.dumps(page)
         wanted[target] = form.dumps(exercise_page(page, path, form.read(target) if target.exists() else None))
-    wanted[store] = json.dumps(model_solutions(pages.values()), indent=1, ensure_ascii=False) + "\n"
+    cells = {(exercise(cell), role(cell)): cell["source"] for page in pages.values() for cell in page["cells"]}
+    stored = {name: {"source": regions.without_marks(cells[name, "answer"]), "why": form.why(cells[name, "why"])}
+              for name in EXERCISES if (name, "answer") in cells}
+    wanted[store] = json.dumps(stored, indent=1, ensure_ascii=False) + "\n"
     return wanted
 
 
@@ -90,7 +92,7 @@ def solution_page(nb: dict, path: Path) -> dict:
         if role(cell) == "task":
             cell["source"] = add_rules(cell["source"], get(exercise(cell)))
         elif role(cell) == "why":
-            cell["source"] = form.fold(cell["source"])
+            cell["source"] = f"<details><summary>Explanation</summary>\n\n{form.why(cell['source'])}\n\n</details>"
         elif role(cell) == "answer":
             tags = cell["metadata"].get("tags", [])
             cell["metadata"]["tags"] = tags if FOLD in tags else [*tags, FOLD]
@@ -139,10 +141,3 @@ def add_rules(source: str, each: Exercise) -> str:
             f"{TASKS[each.kind]}. Practices {', '.join(each.points)}.*")
     rules = each.rules.replace("any library function", f"[any library function]({PAGE})", 1)
     return "\n".join([title, "", line, "", f"*{rules}*", "", *rest])
-
-
-def model_solutions(pages) -> dict[str, dict[str, str]]:
-    """For each exercise the source of its solution and the reason, in the order of the registry."""
-    cells = {(exercise(cell), role(cell)): cell["source"] for page in pages for cell in page["cells"]}
-    return {name: {"source": regions.without_marks(cells[name, "answer"]), "why": form.why(cells[name, "why"])}
-            for name in EXERCISES if (name, "answer") in cells}

@@ -1,5 +1,4 @@
-"""Notebooks: read, written in the book's normal form, and checked for what exercises need. The role of a cell, one of ROLES, is in its
-metadata, {"course": {"role": ..., "exercise": id}}; a cell without a role is for everybody."""
+"""Notebooks: read, written in the book's normal form, and checked for what exercises need. A cell without a role is for everybody."""
 import copy
 import hashlib
 import json
@@ -12,7 +11,7 @@ from pathlib import Path
 from course_lib.exercises import chapter_slug, of_chapter
 from course_lib.grading.assignments import regions
 
-KINDS = ("task", "answer", "check", "why")               # each once an exercise
+KINDS = ("task", "answer", "check", "why")               # each once an exercise; in the metadata, {"course": {"role": ..., "exercise": id}}
 ROLES = (*KINDS, "solution-only", "solution-link")
 NOTEBOOK_METADATA = ("accelerator", "course", "kernelspec", "language_info", "mystnb", "widgets")
 CELL_METADATA = ("cellView", "course", "jupyter", "mystnb", "nbgrader", "slideshow", "tags")
@@ -196,11 +195,6 @@ def why(source: str) -> str:
     """The text of a why cell, folded or not."""
     match = DETAILS.fullmatch(source.strip())
     return (match[1] if match else source).strip()
-
-
-def fold(source: str) -> str:
-    """An explanation that the reader opens."""
-    return f"<details><summary>Explanation</summary>\n\n{why(source)}\n\n</details>"
 
 
 def cells_without_output(nb: dict, path: Path) -> list[str]:

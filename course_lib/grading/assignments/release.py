@@ -8,7 +8,6 @@ from course_lib.grading.assignments import build, form
 from course_lib.grading.assignments.form import FormError, role
 
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)[^)]*\)")         # links to files of the book
-
 NO_ADDRESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 
 

@@ -1,5 +1,4 @@
-"""Collect submissions: the notebooks in folders, zip files and downloads of Moodle or Canvas, each with its student, before anything is
-graded. Where the student is not clear there is an error, so that no work is counted for another student."""
+"""Collect submissions, from folders, zip files and downloads of Moodle or Canvas, each with its student; one who is not clear is an error."""
 import os
 import re
 from collections import Counter
@@ -59,7 +58,7 @@ def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
         raise ValueError(f"no notebook in {', '.join(paths)}: looked for {KINDS}")
     if not roster:
         check_one_class(root, notebooks)
-    given = os.path.basename(root) if root in map(os.path.abspath, paths) else ""
+    given = (Path(root).stem if is_archive(root) else os.path.basename(root)) if root in map(os.path.abspath, paths) else ""
     empty = folders_without_notebook(notebooks, others)
     students = disambiguate([(file, *student_of(file, given, roster)) for file in [*notebooks, *empty]])
     known = {student for _, student in students[:len(notebooks)]}
@@ -179,18 +178,13 @@ def student_of(file: File, given: str, roster: Roster) -> tuple[str, str]:
         if student := roster.find(candidate):
             return student, ""
     if not folders and given and stem in NAMES:
-        return without_archive_suffix(given), ""         # the folder of one student, with a file called as the chapter
+        return given, ""                                # the folder of one student, with a file called as the chapter
     return folders[0] if folders else stem, ""
 
 
 def possible_names(file: File, given: str) -> list[str]:
     """What may be the name of a file's student: its folders, its own name, the folder or archive that was named."""
-    return [*file.names[:-1], Path(file.names[-1]).stem, *([without_archive_suffix(given)] if given else [])]
-
-
-def without_archive_suffix(name: str) -> str:
-    """The name of a folder as it is, that of an archive without its suffix."""
-    return Path(name).stem if is_archive(name) else name
+    return [*file.names[:-1], Path(file.names[-1]).stem, *([given] if given else [])]
 
 
 def disambiguate(files: Sequence[tuple[File, str, str]]) -> list[tuple[File, str]]:

@@ -1,5 +1,4 @@
-"""Grade the submissions of a class, in this process or in several. Each process has a worker of its own; if one is killed, the students
-that were not finished are graded again, each in a process alone, so that one submission costs the others nothing."""
+"""Grade the submissions of a class, in this process or in several; if one is killed, its students are graded again, each alone."""
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence

@@ -38,8 +38,11 @@ def merge_attempts(records: Sequence[Graded]) -> Graded:
     for record, name in zip(records, names, strict=True):
         for report in record.reports:
             attempts.setdefault(report.exercise, []).append((report, record, name))
-    best = {exercise: max(own, key=lambda attempt: rank(attempt[0])) for exercise, own in attempts.items()}
-    copies = []
+
+    def rank(attempt: tuple[Report, Graded, str]) -> tuple[int, bool, bool]:         # points, an answer, a file that was read
+        return attempt[0].earned, attempt[0].state not in UNGRADED, attempt[0].state not in ("missing", "no_notebook")
+
+    best, copies = {exercise: max(own, key=rank) for exercise, own in attempts.items()}, []
     for exercise, own in attempts.items():
         places = [f"{report.earned} of {report.possible} in {name}{', which counts' * (report is best[exercise][0])}"
                   for report, _, name in own if report.state not in UNGRADED]
@@ -52,11 +55,6 @@ def merge_attempts(records: Sequence[Graded]) -> Graded:
                   sum(record.seconds for record in records), [report for report, *_ in best.values()],
                   {exercise: record.code[exercise] for exercise, (_, record, _) in best.items() if exercise in record.code},
                   [COPIES + ", ".join(copies) + "."] * bool(copies) + notes)
-
-
-def rank(report: Report) -> tuple[int, bool, bool]:
-    """What decides between two reports on one exercise: points, then that there is an answer, then that there is a file that was read."""
-    return report.earned, report.state not in UNGRADED, report.state not in ("missing", "no_notebook")
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

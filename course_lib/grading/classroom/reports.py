@@ -75,8 +75,7 @@ def file_name(student: str) -> str:
 
 
 def gradescope_results(record: Graded) -> dict:
-    """The results of one student as Gradescope's results.json holds them: a test for each exercise; a mark is the score.
-    Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format"""
+    """The results of one student, as https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format describes."""
     return {"score": float(record.total), "execution_time": round(record.seconds, 3),
             "output": "\n".join([*record.notes, *record.why]) or "Each exercise was graded on its own; see below.", "output_format": "text",
             "test_output_format": "text", "test_name_format": "text", "visibility": "visible", "stdout_visibility": "hidden",

@@ -41,7 +41,6 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
     seed = args.seed
     if seed is None:                                     # a run that continues keeps the seed that it began with
         seed = log.seed if log.seed is not None else int.from_bytes(os.urandom(4), "big")
-
     first, count = args.shard                            # all files of a student are in one shard, since they count together
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
@@ -60,7 +59,6 @@ def grade_class(args, worker: Worker, roster: Roster) -> int:
         except KeyboardInterrupt:                        # what is done is written, and what is not is named
             stopped = True
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
-
     again = "Not graded: {}. The same command tries again."
     files = [replace(graded.get(item) or ungraded_record(item.student, "not_graded", again.format(failed[item]), requested, seed),
                      file=printable(item.path)) for item in items]         # the log may know it by another path

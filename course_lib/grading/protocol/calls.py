@@ -1,5 +1,4 @@
-"""A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none. Forbidden functions
-are noticed where they are reached: torch reports each call of one to a `TorchFunctionMode`, also from inside of other libraries."""
+"""A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none."""
 import contextlib
 import copy
 import functools
@@ -32,8 +31,6 @@ WRITABLE = Tensor | list | tuple | dict
 OVERWRITTEN = "modified by an inplace operation"         # torch's words for a tensor that backward still needs
 RETRY = 0.01                    # seconds until a deferred timeout is tried again
 
-
-# Data
 
 @dataclass
 class Outcome:
@@ -135,8 +132,6 @@ def describe(value: Any, counted: bool = True) -> str:
     return "a function or module" if callable(value) else "None" if value is None else f"one {type(value).__name__}"
 
 
-# Calls
-
 class Local:
     """Calls a function in this process, at most `deadline` seconds; a call that reaches one named in `forbid` is "forbidden"."""
 
@@ -210,8 +205,6 @@ def outcome_of_error(problem: BaseException, fn: Callable) -> Outcome:
     return Outcome("memory" if memory else "error", detail=text, where=learner_line(problem, fn))
 
 
-# Time
-
 class OutOfTime(BaseException):
     """Raised by the timer; not an Exception, so that the learner's own handlers do not catch it."""
 
@@ -253,14 +246,12 @@ def time_limit(seconds: float):
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 0.001), every)
 
 
-# Forbidden functions
-
 NAME = re.compile(r"(\w+(?:\.\w+)*\.(\w+))(?:\((\w+)=\.\.\.\))?")
 
 
 class Watch(TorchFunctionMode):
-    """In its block, `reached` becomes the first of `names` that is called: of a function ("F.layer_norm"), of one with an argument that is
-    not false ("F.cross_entropy(label_smoothing=...)"), or of a class. Raises ValueError for a name that torch does not have."""
+    """In its block, `reached` becomes the first of `names` that is called, also by a library: of a function ("F.layer_norm"), of one with an
+    argument that is not false ("F.cross_entropy(label_smoothing=...)"), or of a class. Raises ValueError for a name that torch lacks."""
 
     def __init__(self, names: Sequence[str]):
         super().__init__()

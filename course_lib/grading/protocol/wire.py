@@ -1,6 +1,5 @@
-"""Messages of plain data between grader and worker, without pickle. A frame is two numbers (length of the header, number of tensors), the
-length of each tensor, the header in JSON, the bytes of the tensors. Functions and modules stay where they are: their number is sent, and a
-call with that number comes back. Each end limits and validates what it accepts."""
+"""Messages of plain data between grader and worker: two numbers (length of the header, number of tensors), the length of each tensor, the
+header in JSON, the bytes of the tensors. Of a function its number is sent. Each end limits and validates what it accepts."""
 import json
 import math
 import random

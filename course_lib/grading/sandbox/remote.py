@@ -1,5 +1,4 @@
-"""Call a learner's function in the worker: arguments are sent, an outcome comes back, whose parts are checked for type and size. The
-grader's own work on it is bounded too."""
+"""Call a learner's function in the worker: an outcome comes back, whose parts are checked; the grader's own work on it is bounded too."""
 import contextlib
 import math
 import signal

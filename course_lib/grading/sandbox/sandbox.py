@@ -27,6 +27,7 @@ HELP = ("Submissions are graded in a sandbox. On Debian and Ubuntu: apt-get inst
         "systems use the container of book/_tools/Containerfile, or on macOS --no-sandbox. check in a notebook works everywhere")
 WORKER_MEMORY = 2_000_000_000            # bytes of the control group that are the worker's own
 SYSTEMD = "/run/systemd/system"          # exists where systemd runs
+QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
 SESSION = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")           # where an ordinary user's systemd is reached
 
 
@@ -71,9 +72,7 @@ class Worker(contextlib.AbstractContextManager):
         plan = {"fd": other_end.fileno(), "path": search_path()}
         python = [sys.executable, "-I", "-B", PROGRAM, json.dumps(plan)]
         with other_end:
-            self.process = subprocess.Popen(
-                command + python, pass_fds=[other_end.fileno()], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, start_new_session=True, env=own_environment)
+            self.process = subprocess.Popen(command + python, pass_fds=[other_end.fileno()], cwd="/", env=own_environment, **QUIET)
 
     def wait_ready(self) -> None:
         """Wait until the worker has imported torch. Where a level cannot be had, take the next one. Raises NoSandbox if there is none."""
@@ -183,12 +182,12 @@ class Unisolated(Worker):
         """The socket to a fresh process, which has imported torch. Raises NoSandbox if it does not start."""
         self.end()
         own_end, other_end = socket.socketpair()
+        folder = tempfile.gettempdir()
         plan = {"fd": other_end.fileno(), "path": [str(PACKAGE.parent), *sys.path], "limits": asdict(limits), "preload": list(preload)}
         python = [sys.executable, "-I", "-B", str(PACKAGE / "grading/sandbox/inside/worker.py"), json.dumps(plan)]
         with other_end:
-            self.child = subprocess.Popen(python, pass_fds=[other_end.fileno()], cwd=tempfile.gettempdir(), stdin=subprocess.DEVNULL,
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                                          env=environment() | {"HOME": tempfile.gettempdir(), "TMPDIR": tempfile.gettempdir()})
+            self.child = subprocess.Popen(python, pass_fds=[other_end.fileno()], cwd=folder, **QUIET,
+                                          env=environment() | {"HOME": folder, "TMPDIR": folder})
         own_end.settimeout(STARTUP)
         if own_end.recv(1) != b"!":
             raise NoSandbox("the process did not start: can this Python import torch?")

@@ -1,5 +1,4 @@
-"""The statements of one cell, and the names that each of them binds, changes and reads. Nothing is run. A cell that is not Python as it
-stands is rewritten by IPython. What stands under if, try, with, for or match is one statement with that."""
+"""The statements of one cell, and the names that each binds, changes and reads; what stands under if, for or with is one with that."""
 import ast
 import contextlib
 import re

@@ -1,6 +1,5 @@
-"""Read a file that was handed in, in a folder or inside zip files, within bounds: whoever wrote it chose its names, its sizes and what the
-parser has to do. No link is followed, nothing is unpacked to the disk, and what parses it runs in a process with little memory and time. A
-path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`; a name that leads out of it makes it unreadable."""
+"""Read a file that was handed in, in a folder or inside zip files, within bounds: no link is followed, nothing is unpacked to the disk, and
+what parses it runs in a process with little memory and time. A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`."""
 import io
 import json
 import os

@@ -1,5 +1,4 @@
-"""Parse a notebook into its statements, without running any of it. A function needs its own definition and, name by name, what that
-reads: imports, functions, classes, assignments, and the loops and calls that change one of these."""
+"""Parse a notebook into its statements, without running any of it: a function needs its definition and, name by name, what that reads."""
 import contextlib
 import difflib
 import json

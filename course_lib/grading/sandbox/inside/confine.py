@@ -10,7 +10,10 @@ def confine(limits: dict, uid: int, home: str) -> None:
     import resource
 
     os.setsid()
-    silence()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
+    os.close(nowhere)
     soft = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": limits["file"], "RLIMIT_NOFILE": 64, "RLIMIT_CPU": limits["cpu"],
             "RLIMIT_AS": size_now() + limits["memory"], "RLIMIT_NPROC": limits["processes"]}
     for name, value in soft.items():
@@ -85,11 +88,3 @@ def refuse_system_calls() -> None:
 
     if ctypes.CDLL(None, use_errno=True).prctl(22, 2, ctypes.byref(Filter(len(program), ctypes.addressof(code))), 0, 0):   # PR_SET_SECCOMP
         raise OSError(ctypes.get_errno(), "the kernel filters no system calls")
-
-
-def silence() -> None:
-    """No input, and output to nowhere."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)

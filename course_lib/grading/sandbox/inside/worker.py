@@ -1,5 +1,4 @@
-"""The worker: a program of its own, started by `sandbox`, which imports torch once and forks a child for each exercise. A child holds a
-learner's definitions and talks to the grader over a socket of its own; the parent, which has the control socket, runs no learner's code."""
+"""The worker: a program that imports torch once and forks a child for each exercise; the parent itself runs no learner's code."""
 import contextlib
 import gc
 import importlib
