@@ -55,10 +55,13 @@ class Check:
     atol: float = 1e-5
     shown: Callable[[torch.Generator], list[tuple]] | None = None
 
+    def draw(self, exercise, generator: torch.Generator) -> list[tuple]:
+        return self.cases(generator)
+
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         """Every case with the results of the reference and of the learner. Raises Stop at the first without a value."""
         records = []
-        for args in self.cases(generator):
+        for args in self.draw(exercise, generator):
             outcome = call(args)
             if outcome.kind != "value":
                 raise Stop(outcome, args)
@@ -67,6 +70,7 @@ class Check:
 
     def fault(self, record: Record) -> Fault | None:
         """What is wrong with this record, or None."""
+        raise NotImplementedError
 
     def fault_kind(self, record: Record) -> tuple[str, str] | None:
         """What two equal faults have in common: the state and, for a wrong shape or type, the message. None without a fault."""
@@ -105,7 +109,7 @@ class Gradient(Check):
 
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         records = []
-        for args in self.cases(generator):
+        for args in self.draw(exercise, generator):
             weight = torch.randn(exercise.expected(*args).shape, generator=generator, dtype=torch.float64)
             weight = weight / largest_entry(self.expected(exercise, args, weight))
             expected = self.expected(exercise, args, weight)

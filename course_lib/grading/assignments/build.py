@@ -18,7 +18,6 @@ TASKS = {"write": "Write a function", "find": "Find the fault", "measure": "Pred
 LINES = re.compile(r"\*(Difficulty \d of 5, |You may use ).*\*")
 PAGE = "../book/what-is-judged.md"
 FOLD = "hide-input"
-COMMAND = "python -m course_lib.grading build"
 
 
 def add_arguments(parser) -> None:
@@ -43,7 +42,7 @@ def run(args) -> int:
         print(*(f"wrote {path}" for path in stale), sep="\n", end="\n" * bool(stale))
     no_output = {path: form.cells_without_output(form.read(path), path) for path in wanted if path.suffix == ".ipynb" and path.exists()}
     if args.check:
-        strays = [*(f"{path} is {'stale' if path.exists() else 'missing'}: run {COMMAND}" for path in stale), *strays, *chain(*no_output.values())]
+        strays = [*(f"{path} is {'stale' if path.exists() else 'missing'}: run python -m course_lib.grading build" for path in stale), *strays, *chain(*no_output.values())]
         if not strays:
             print(f"{len(wanted)} files are as they would be built")
     elif any(no_output.values()):

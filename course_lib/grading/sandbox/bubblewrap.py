@@ -1,5 +1,4 @@
-"""The namespaces that a learner's code runs in, as a command of bubblewrap's: no network, no other process in sight, a read-only system of
-which only Python and its packages are there, 64 MB to write to, an empty environment, and of the course what `protocol.allowlist` names."""
+"""The namespaces that a learner's code runs in: no network, read-only Python and packages, of the course what `allowlist` names."""
 import functools
 import importlib.util
 import os

@@ -54,10 +54,10 @@ def read_file(path: str | os.PathLike) -> bytes:
 
 def check_size(data: bytes) -> bytes:
     """The content, unless there is none or too much of it."""
-    if not data.strip():
-        raise Unreadable("The file is empty. Save the notebook and hand it in again.")
     if len(data) > BYTES:
         raise Unreadable(f"The file has more than {BYTES / 1e6:.0f} MB. Clear the outputs of all cells and save it again.")
+    if not data.strip():
+        raise Unreadable("The file is empty. Save the notebook and hand it in again.")
     return data
 
 
