@@ -21,7 +21,7 @@ TRIES = 2
 OVER = "the notebooks of this student before it took more than {:g} seconds together"
 Results = Iterator[tuple[Submission, Graded | str]]       # a record, or the reason why there is none
 
-_worker: Worker | None = None                             # of a process of the pool
+_worker = None                          # of a process of the pool
 
 
 @dataclass(frozen=True)
