@@ -63,7 +63,7 @@ exercises: venv   ## build exercises/ from solutions/, run both, store their out
 seeds: venv   ## grade every known answer on 200 seeds, 10 where an exercise trains; resumes [ONLY="03 train_nade"]
 	@$(VENV) -m tests.thorough.seeds $(ONLY)
 
-peers: venv   ## the same points from nbgrader and otter, in environments of their own
+peers: venv   ## the same points from nbgrader, in an environment of its own
 	@$(VENV) book/_tools/peers.py
 
 bench: venv   ## speed beside a peer [NAME=...]

@@ -1,11 +1,11 @@
-"""The same submissions graded by nbgrader, by otter-grader and here: the points must be the same.
+"""The same submissions graded by nbgrader and here: the points must be the same.
 
-    python book/_tools/peers.py                    every chapter, both graders; each gets its own environment, once
-    python book/_tools/peers.py --chapter fvsbn --grader otter
+    python book/_tools/peers.py                    every chapter; nbgrader gets an environment of its own, once
+    python book/_tools/peers.py --chapter fvsbn
 
 Six submissions for each chapter: full, partial, stub, broken, noisy, and one with edited checks.
-Exits with 1 where two graders disagree.
-A job of its own, outside `make test`: the two graders bring a hundred packages.
+Exits with 1 where the two disagree.
+A job of its own, outside `make test`: nbgrader brings many packages.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from course_lib.grading.assignments import build, export, form, regions  # noqa:
 from course_lib.grading.assignments.form import exercise, role  # noqa: E402
 
 SEED = 0
-PACKAGES = {"nbgrader": "nbgrader==0.9.6", "otter": "otter-grader[grading]==7.0.0"}
+PACKAGE = "nbgrader==0.9.6"
 SHARED = ("torch", "numpy", "ipykernel")               # as pinned for the tests
 
 # What becomes of each answer, by its place in the chapter. `{answer}` is the model solution, `{id}` its name.
@@ -80,30 +80,11 @@ def ours(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path) -
     for kind, sources in kinds.items():
         (work / "class" / kind).mkdir(parents=True)
         (work / "class" / kind / path.name).write_text(submitted(handed_out, kind, sources), "utf-8")
-    run([Path(sys.executable), "-m", "course_lib.grading", "grade", "class", "--seed", SEED, "--out", "ours.jsonl"],
-        work)
+    run([Path(sys.executable), "-m", "course_lib.grading", "grade", "class", "--chapter", form.chapter(path), "--seed", SEED, "--out",
+         "ours.jsonl"], work)
     records = map(json.loads, (work / "ours.jsonl").read_text("utf-8").splitlines())
     return {record["student"]: {report["exercise"]: report["earned"] for report in record["reports"]}
             for record in records}
-
-
-def otter(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path, bin: Path) -> dict[str, dict]:
-    """The points that `otter run` gives to each submission."""
-    exported("otter", path, work / "otter")
-    folder = work / "otter" / path.stem
-    run([bin / "otter", "generate", "-t", "tests", "-c", "otter_config.json", "-r", "requirements.txt",
-         "-o", "autograder.zip"], folder)
-    found = {}
-    for kind, sources in kinds.items():
-        (folder / kind).mkdir()
-        (folder / kind / path.name).write_text(submitted(form.read(folder / path.name), kind, sources), "utf-8")
-        run([bin / "otter", "run", f"{kind}/{path.name}", "-a", "autograder.zip", "-o", kind, "--no-logo"], folder)
-        results = json.loads((folder / kind / "results.json").read_text("utf-8"))["tests"]
-        found[kind] = {each["name"]: each["score"] for each in results if each["name"] in sources}
-        full = {each["name"]: each["max_score"] for each in results if each["name"] in sources}
-        if full != {name: get(name).possible for name in sources}:
-            raise SystemExit(f"otter knows other full points: {full}")
-    return found
 
 
 GRADEBOOK = """\
@@ -122,7 +103,7 @@ print(json.dumps(found))
 def nbgrader(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path, bin: Path) -> dict[str, dict]:
     """The points in nbgrader's gradebook after generate_assignment, autograde and generate_feedback."""
     folder = work / "nbgrader"
-    exported("nbgrader", path, folder)
+    exported(path, folder)
     run([bin / "nbgrader", "generate_assignment", path.stem], folder)
     handed_out = form.read(folder / "release" / path.stem / path.name)
     for cell in handed_out["cells"]:
@@ -144,16 +125,13 @@ def nbgrader(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Pat
     return {kind: {name: score for name, (score, _) in grades.items()} for kind, grades in book.items()}
 
 
-GRADERS = {"nbgrader": nbgrader, "otter": otter}
-
-
-def exported(target: str, path: Path, to: Path) -> None:
+def exported(path: Path, to: Path) -> None:
     parser = argparse.ArgumentParser()
     export.add_arguments(parser)
     with contextlib.redirect_stdout(io.StringIO()):
-        failed = export.run(parser.parse_args([target, str(to), "--solutions", str(path.parent), "--seed", str(SEED)]))
+        failed = export.run(parser.parse_args(["nbgrader", str(to), "--solutions", str(path.parent), "--seed", str(SEED)]))
     if failed:
-        raise SystemExit(f"the export for {target} failed")
+        raise SystemExit("the export failed")
 
 
 def run(command: list, folder: Path) -> str:
@@ -166,25 +144,21 @@ def run(command: list, folder: Path) -> str:
     return done.stdout
 
 
-def environment(name: str) -> Path:
-    """The folder of programs of a grader's own environment, made once."""
-    folder = ROOT / f".venv-{name}"
+def environment() -> Path:
+    """The folder of programs of nbgrader's own environment, made once."""
     pins = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.split("==")[0] in SHARED]
-    install_once(str(folder), name, "\n".join([*pins, PACKAGES[name]]), [*pins, PACKAGES[name]])
-    return folder / "bin"
+    install_once(str(ROOT / ".venv-nbgrader"), "nbgrader", "\n".join([*pins, PACKAGE]), [*pins, PACKAGE])
+    return ROOT / ".venv-nbgrader" / "bin"
 
 
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chapter", help="one chapter only, by slug or number")
-    parser.add_argument("--grader", choices=sorted(GRADERS), help="one of the two only")
     parser.add_argument("--solutions", type=Path, default=ROOT / "solutions", metavar="DIR")
     parser.add_argument("--environment", type=Path, metavar="DIR",
-                        help="an environment that already holds the grader, instead of one of its own")
+                        help="an environment that already holds nbgrader, instead of one of its own")
     options = parser.parse_args(arguments)
-    graders = [options.grader] if options.grader else sorted(GRADERS)
-    bins = {name: (options.environment / "bin").resolve() if options.environment else environment(name)
-            for name in graders}
+    programs = (options.environment / "bin").resolve() if options.environment else environment()
     different = 0
     for path, page in build.read_sources(options.solutions.resolve()).items():
         if options.chapter and chapter_slug(options.chapter) != form.chapter(path):
@@ -192,15 +166,14 @@ def main(arguments=None) -> int:
         kinds = {kind: answers(page, kind) for kind in SUBMISSIONS}
         with tempfile.TemporaryDirectory() as work:
             here = ours(page, path, kinds, Path(work))
-        for name in graders:
-            with tempfile.TemporaryDirectory() as work:
-                there = GRADERS[name](page, path, kinds, Path(work), bins[name])
-            different += compare(path.stem, name, here, there)
+        with tempfile.TemporaryDirectory() as work:
+            there = nbgrader(page, path, kinds, Path(work), programs)
+        different += compare(path.stem, here, there)
     print("the points are the same" if not different else f"{different} points differ")
     return 1 if different else 0
 
 
-def compare(stem: str, grader: str, here: dict, there: dict) -> int:
+def compare(stem: str, here: dict, there: dict) -> int:
     """Print a line for each submission; how many exercises have other points there."""
     different = 0
     for kind in SUBMISSIONS:
@@ -208,7 +181,7 @@ def compare(stem: str, grader: str, here: dict, there: dict) -> int:
         wrong = [f"{name}: {points[name]} here, {other.get(name, 'nothing')} there" for name in points
                  if other.get(name) != points[name]]
         detail = "; ".join(wrong) or " ".join(f"{value:g}" for value in points.values())
-        print(f"{stem:16s} {grader:9s} {kind:8s} {sum(points.values()):3g} of "
+        print(f"{stem:16s} {kind:8s} {sum(points.values()):3g} of "
               f"{sum(get(name).possible for name in points):3d} points here, "
               f"{sum(other.values()):3g} there  ({detail})", flush=True)
         different += len(wrong)

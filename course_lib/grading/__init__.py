@@ -1,9 +1,5 @@
-"""Exercises that grade themselves: `check`, `hint`, `solution`, `gap`, `progress` and `next_exercise` in a notebook, `evaluate` from
-Python, `python -m course_lib.grading` for classes. One definition of each exercise stands behind them all.
-
-The package itself holds the references, in the open: `check` and `evaluate` are for learning. Marks for credit come
-from the command line, which runs each answer in a sandbox that does not hold them.
-"""
+"""Exercises that grade themselves: `check`, `hint`, `solution`, `gap`, `progress` and `next_exercise` in a notebook, and `evaluate`, for
+learning; for credit `python -m course_lib.grading`, which runs each answer in a sandbox that does not hold the references."""
 from importlib import import_module
 
 __all__ = ["EXERCISES", "Exercise", "Report", "case", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score", "solution"]

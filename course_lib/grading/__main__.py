@@ -1,28 +1,24 @@
 """`python -m course_lib.grading`: grade a class, list the exercises, build, release and export their notebooks."""
-from __future__ import annotations
-
 import os
 import sys
 
 if __name__ == "__main__":               # `python -m` puts the current folder first: a submission there may be called tqdm.py
     here = os.getcwd()
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
-    if sys.platform != "linux" and os.path.abspath(__file__).startswith(os.path.join(here, "course_lib", "")):
-        sys.path.append(here)            # a clone, which the processes of --jobs import the package from; on Linux they are forked
 
 import argparse
 import gc
 from importlib import import_module
 
-from course_lib.grading.classroom import NOTICE
-
+NOTICE = ("The package itself holds the references, where anybody with a copy can read them: what is graded is whether "
+          "the code does the task. Answers run in a sandbox that does not hold them.")
 EPILOG = """\
-exit status: 0 all graded; 1 something could not be graded; 2 wrong command;
-130 stopped, and the same command with --out continues. More: grade --help-all
+PATH: a notebook, a script, or a folder or zip file of them
+exit status: 0 all graded, 1 not all, 2 wrong command, 130 stopped
 """
 MAKERS = {"build": "generate the exercises from the solutions",
           "release": "write a bundle for students, and one of the solutions",
-          "export": "write the exercises for nbgrader, Gradescope or otter"}
+          "export": "write the exercises as nbgrader assignments"}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,76 +32,49 @@ def main(argv: list[str] | None = None) -> int:
         options = argparse.ArgumentParser(prog=f"course-grader {argv[0]}", description=MAKERS[argv[0]])
         module.add_arguments(options)
         return module.run(options.parse_args(argv[1:]))
-    args = parser("--help-all" in argv).parse_args(argv)
+    args = parser().parse_args(argv)
     return args.run(args)
 
 
-def parser(everything: bool = False) -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="course-grader", description=__doc__.split(": ", 1)[1], epilog=NOTICE)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     grade = verbs.add_parser("grade", help="grade notebooks", epilog=EPILOG, usage="course-grader grade PATH ... --chapter NAME [options]",
-                             formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=21, width=79),
-                             add_help=False)
+                             formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=21, width=79))
     grade.set_defaults(run=run_grade)
-    add_grade_options(grade, everything)
+    add, ids = grade.add_argument, {"type": lambda text: text.split(",")}
+    add("paths", nargs="+", metavar="PATH", help=argparse.SUPPRESS)
+    what = grade.add_mutually_exclusive_group(required=True)
+    what.add_argument("--chapter", metavar="NAME", **ids, help="all exercises of a chapter (self-attention, or 17)")
+    what.add_argument("--exercises", metavar="ID,ID", **ids, help="these exercises")
+    add("--roster", metavar="FILE", help="the students, also as Moodle or Canvas write them")
+    add("--jobs", type=lambda text: natural(text, 1), default=1, metavar="N", help="processes that grade at the same time")
+    add("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th student, from the I-th")
+    add("--no-sandbox", action="store_true", help="grade without isolation: on macOS, not for marks")
+    add("--seed", type=natural, metavar="N", help="draws the inputs of all checks; random if not given")
+    add("--out", metavar="FILE", help="a log, from which the same command continues")
+    add("--marks", metavar="FILE", help="marks.toml, with your own changes of marks")
+    add("--update", metavar="FILE", help="earlier marks of --json, kept for what is not graded now")
+    add("--csv", metavar="FILE", help="write the marks as a table")
+    add("--json", metavar="FILE", help="write the marks as JSON")
+    add("--html", metavar="DIR", help="write a page for each student, and index.csv")
+    add("--anonymous", action="store_true", help="numbers in place of names on the pages and in the report")
+    add("--report", metavar="DIR", help="write a table on the class, its exercises and mistakes")
+    add("--gradescope", metavar="DIR", help="write a results.json for each student")
+    add("--moodle", metavar="FILE", help="write --roster with the marks, for Moodle")
+    add("--canvas", metavar="FILE", help="write --roster with the marks, for Canvas")
+    add("--column", metavar="NAME", default="course-lib", help="what the marks are called in --moodle or --canvas")
+    add("--feedback", metavar="ZIP", help="write the pages as Moodle or Canvas upload them")
     verbs.add_parser("list", help="list the exercises").set_defaults(run=run_list)
     for verb, text in MAKERS.items():
         verbs.add_parser(verb, help=text)
     return top
 
 
-def add_grade_options(grade: argparse.ArgumentParser, everything: bool) -> None:
-    """The options of `grade`; the help lists those that are rarely used only with `everything`."""
-    def rare(*names: str, help: str, **settings) -> None:
-        grade.add_argument(*names, help=help if everything else argparse.SUPPRESS, **settings)
-
-    ids = {"type": lambda text: text.split(",")}
-    grade.add_argument("paths", nargs="+", metavar="PATH", help="a notebook, a script, or a folder or archive of them")
-    what = grade.add_mutually_exclusive_group(required=True)
-    what.add_argument("--chapter", metavar="NAME", help="all exercises of a chapter (self-attention, or 17)", **ids)
-    what.add_argument("--exercises", metavar="ID,ID", help="these exercises", **ids)
-    grade.add_argument("--roster", metavar="FILE", help="the students, also as Moodle or Canvas write them")
-    grade.add_argument("--require-isolation", action="store_true", help="for marks: refuse to grade without the sandbox")
-    grade.add_argument("--jobs", type=positive, default=1, metavar="N", help="processes that grade at the same time")
-    grade.add_argument("--out", metavar="FILE", help="a log, from which the same command continues")
-    grade.add_argument("--marks", metavar="FILE", help="marks.toml, with your own changes of marks")
-    grade.add_argument("--csv", metavar="FILE", help="write the marks as a table")
-    grade.add_argument("--html", metavar="DIR", help="write a page for each student, and index.csv")
-    grade.add_argument("--report", metavar="DIR", help="write a page on the class, for you")
-    grade.add_argument("--moodle", metavar="FILE", help="write --roster with the marks, for Moodle")
-    grade.add_argument("--canvas", metavar="FILE", help="write --roster with the marks, for Canvas")
-    grade.add_argument("--feedback", metavar="ZIP", help="write the pages as Moodle or Canvas upload them")
-    grade.add_argument("-h", "--help", action="help", help="print this list")
-    rare("--help-all", action="help", help="print this list")
-    rare("--column", metavar="NAME", default="course-lib", help="what the marks are called in --moodle or --canvas")
-    rare("--json", metavar="FILE", help="write the marks as JSON")
-    rare("--gradescope", metavar="DIR", help="write results.json for Gradescope, a folder for each student")
-    rare("--update", metavar="FILE", help="earlier marks from --json: what is not graded now keeps them; prints the changes")
-    rare("--anonymous", action="store_true", help="numbers in place of names on the pages")
-    rare("--columns", metavar="NAME=TITLE", type=columns, default={}, help="unknown titles of the roster: student=Kürzel,email=Mail")
-    rare("--seed", type=natural, metavar="N", help="draws the inputs of all checks; random if not given")
-    rare("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th student, from the I-th")
-
-
-def natural(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+def natural(text: str, least: int = 0) -> int:
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, at least {least}")
     return int(text)
-
-
-def positive(text: str) -> int:
-    if natural(text) < 1:
-        raise argparse.ArgumentTypeError("expected at least 1")
-    return int(text)
-
-
-def columns(text: str) -> dict[str, str]:
-    from course_lib.grading.classroom.roster import TITLES
-
-    pairs = dict(part.partition("=")[::2] for part in text.split(","))
-    if unknown := [name for name, title in pairs.items() if name not in TITLES or not title]:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not NAME=TITLE with a NAME of {', '.join(TITLES)}")
-    return pairs
 
 
 def shard(text: str) -> tuple[int, int]:
@@ -116,17 +85,17 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def run_grade(args) -> int:
-    from course_lib.grading.sandbox.sandbox import NoSandbox, Worker
+    from course_lib.grading.sandbox.sandbox import NoSandbox, Unisolated, Worker
 
-    workers = []
+    worker = None
     try:
-        workers = [Worker(args.require_isolation) for _ in range(args.jobs)]    # before torch is imported here: they import it
+        worker = Unisolated() if args.no_sandbox else Worker()                                # before torch is imported here: it imports it
         gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import Roster, read_roster
         from course_lib.grading.classroom.run import grade_class
 
         gc.enable()
-        return grade_class(args, workers, read_roster(args.roster, args.columns) if args.roster else Roster())
+        return grade_class(args, worker, read_roster(args.roster) if args.roster else Roster())
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
         from course_lib.grading.classroom.grading import printable
 
@@ -136,7 +105,7 @@ def run_grade(args) -> int:
         print("grade: stopped. The same command continues from here." if args.out else "grade: stopped.", file=sys.stderr)
         return 130
     finally:
-        for worker in workers:
+        if worker is not None:
             worker.close()
 
 

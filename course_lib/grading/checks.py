@@ -1,7 +1,4 @@
 """The kinds of checks. Each draws its inputs from a generator and compares data with data."""
-from __future__ import annotations
-
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,9 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.facts import describe_difference, describe_gap
+from course_lib.grading.facts import describe_count, describe_difference, describe_first_difference
 from course_lib.grading.protocol.calls import OVERWRITTEN, Local, Outcome, describe, first_difference, is_number, same
-from course_lib.grading.tensor_facts import describe_count
 
 Call = Callable[..., Outcome]        # call(args, wrt=(), weight=None)
 
@@ -87,8 +83,8 @@ class Check:
 
     def gradient_fault(self, name: str, got: Tensor | None, right: Tensor) -> Fault:
         """The fault of a wrong gradient by what is called `name`."""
-        return Fault(f"The values are right, the gradient by {name} is not. {describe_gradient_error(got, right, self.rtol, self.atol)}",
-                     state="wrong_gradient")
+        error = describe_gradient_error(got, right, self.rtol, self.atol)
+        return Fault(f"The values are right, the gradient by {name} is not. {error}", state="wrong_gradient")
 
 
 @dataclass
@@ -97,13 +93,6 @@ class Compare(Check):
 
     def fault(self, record: Record) -> Fault | None:
         return shape_fault(record.outcome.value, record.expected) or self.value_fault(record)
-
-    def fault_kind(self, record: Record) -> tuple[str, str] | None:
-        if type(self).value_fault is not Compare.value_fault:        # another idea of a right value
-            return super().fault_kind(record)
-        if fault := shape_fault(record.outcome.value, record.expected):
-            return fault.state, fault.message
-        return None if same(record.outcome.value, record.expected, self.rtol, self.atol) else ("wrong_value", "")
 
     def value_fault(self, record: Record) -> Fault | None:
         """What is wrong with the value, or None if it is the expected one within the tolerances."""
@@ -161,8 +150,6 @@ def largest_entry(gradients: Mapping[Any, Tensor | None]) -> float:
 class ClassGradient(Compare):
     """The gradients of a class by name: by its parameters, and by the arguments of a method, "0", "1" ..."""
 
-    fault_kind = Check.fault_kind
-
     def fault(self, record: Record) -> Fault | None:
         got, right = record.outcome.value, record.expected
         if not isinstance(got, dict) or got.keys() != right.keys():
@@ -219,9 +206,7 @@ def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault 
         if not isinstance(got, Tensor):
             return wrong(f"{where} returns {describe(got)}; it should return {wanted}.")
         if got.shape != expected.shape:
-            whole = got.ndim == expected.ndim == 1 and number_kind(got) == number_kind(expected) == "integers"
-            return wrong(f"{where} returns a tensor of shape {tuple(got.shape)}; it should have shape "
-                         f"{tuple(expected.shape)}." + (describe_gap(got.tolist(), expected.tolist()) if whole else ""))
+            return wrong(f"{where} returns a tensor of shape {tuple(got.shape)}; it should have shape {tuple(expected.shape)}.")
         if number_kind(got) != number_kind(expected):
             return wrong(f"{where} returns {describe(got)}; its entries should be {number_kind(expected)}.")
         return None
@@ -247,20 +232,9 @@ def describe_gradient_error(got: Tensor | None, expected: Tensor, rtol: float, a
     if missing.any():
         return f"It is 0 at {int(missing.sum())} of {got.numel()} entries where it should not be: a part of the computation does " \
                "not reach it."
-    return say_of_gradient(describe_difference(got, expected, rtol, atol))
-
-
-def say_of_gradient(sentence: str) -> str:
-    """A sentence about values as one about a gradient, whose values are right.
-
-    >>> say_of_gradient("Your values are wrong only on the diagonal: 3 of 9."), say_of_gradient("All your values are 0.")
-    ('Your gradient is wrong only on the diagonal: 3 of 9.', 'All its entries are 0.')
-    """
-    sentence = re.sub(r"of your (\d+) values", r"of its \1 entries", sentence)
-    for before, after in (("Your values are wrong only", "Your gradient is wrong only"), ("Your values", "Its entries"),
-                          ("your values", "its entries"), ("Your value", "It"), ("Your result", "It"), ("Your axes", "Its axes")):
-        sentence = sentence.replace(before, after)
-    return sentence
+    if same(got, -expected, rtol, atol):
+        return "It has the wrong sign."
+    return describe_first_difference(torch.isclose(got, expected, rtol=rtol, atol=atol))
 
 
 def number_kind(tensor: Tensor) -> str:

@@ -1,7 +1,4 @@
-"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small whole case that fails, with both results. It is
-drawn from a stream of its own, so it says nothing about the cases that count."""
-from __future__ import annotations
-
+"""What the learner sees of a wrong answer: the arguments of a call that stopped, or a small case that fails, none of those that count."""
 import math
 import textwrap
 import time
@@ -54,7 +51,7 @@ def describe_argument(name: str, value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return cut(f"{name} = {format_inline(value)}")
     if isinstance(value, Tensor):
-        return f"{name}: {dtype_name(value)}, shape {tuple(value.shape)}"
+        return f"{name}: {str(value.dtype)[6:]}, shape {tuple(value.shape)}"
     if formula := getattr(value, "formula", None):       # of a function that the exercise hands out
         return cut(f"{name} = {formula}")
     if isinstance(value, list | tuple | dict) or callable(value):
@@ -63,8 +60,7 @@ def describe_argument(name: str, value: Any) -> str:
 
 
 def draw_example(exercise, seed: int) -> Record:
-    """The smallest case of the exercise's first check of values, with the expected result as both results; it counts for nothing.
-    Raises ValueError if the exercise has no such check, or asks for a class."""
+    """The smallest case of the exercise's first check of values. Raises ValueError if it has none, or asks for a class."""
     check = next((check for check in exercise.checks if isinstance(check, Compare)), None)
     if check is None or exercise.of_class:
         raise ValueError(f"{exercise.id} has no single case; case() is for exercises that ask for a function of data")
@@ -87,15 +83,11 @@ def find_counterexample(exercise, check: Check, call: Call, seed: int, counted: 
             except Exception:           # it stops here: nothing to compare
                 return None
             fault = check.fault(record)
-            if fault and fault.state in ("wrong_value", "wrong_gradient") and record.outcome.kind == "value" and is_whole(record, check):
-                return record
+            if fault and fault.state in ("wrong_value", "wrong_gradient") and record.outcome.kind == "value":
+                shown = [value for _, value in list_arguments(record.names, record.args, WEIGHTS)]
+                if all(map(fits_screen, [*shown, *select_results(record, check)])):       # one that is cut cannot be computed by hand
+                    return record
     return None
-
-
-def is_whole(record: Record, check: Check) -> bool:
-    """Whether all numbers of a case fit the screen: an example that is cut cannot be computed by hand."""
-    shown = [value for _, value in list_arguments(record.names, record.args, WEIGHTS)]
-    return all(fits_screen(value) for value in [*shown, *select_results(record, check)])
 
 
 def fits_screen(value: Any) -> bool:
@@ -180,7 +172,7 @@ def format_rows(rows: Mapping[tuple[int, ...], Tensor], digits: int) -> list[str
 
 def format_tensor(name: str, value: Tensor, digits: int, wrong: Tensor | None) -> list[str]:
     """The lines of a tensor: a line for each row, with its index where there are more than two axes. Of a large one only the shape."""
-    head = f"  {name}: {dtype_name(value)}, shape {tuple(value.shape)}"
+    head = f"  {name}: {str(value.dtype)[6:]}, shape {tuple(value.shape)}"
     if not value.numel() or not fits_screen(value):
         return [head]
     width = SIDE if value.is_floating_point() else ROW
@@ -221,11 +213,6 @@ def format_inline(value: Any, digits: int = 4) -> str:
     if formula := getattr(value, "formula", None):
         return str(formula)
     return str(value) if value is None or isinstance(value, bool | int) else describe(value)
-
-
-def dtype_name(value: Tensor) -> str:
-    """The tensor's kind of number, as torch calls it."""
-    return str(value.dtype).removeprefix("torch.")
 
 
 def cut(line: str) -> str:

@@ -1,14 +1,11 @@
-"""Explain a wrong answer: name the misconception with which the reference gives the same results, or find what the answer depends on. If
-several misconceptions agree on the inputs at hand, fresh inputs decide, and those of the other checks on which the answer is right. If none
-agrees, pairs are tried. Dependence is found by calling the answer again: unchanged, and with one argument changed."""
-from __future__ import annotations
-
+"""Explain a wrong answer: name the misconception, or the pair of them, with which the reference gives the same results, also on fresh inputs
+and on those of other checks on which the answer is right; else say which argument changes nothing."""
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -16,17 +13,14 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.checks import Call, Check, Compare, Gradient, Property, Record
-from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, first_difference, is_number, plain, same
+from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, is_number, plain, same
 
 ROUNDS = 4                      # fresh draws that decide between misconceptions
-PARTS = 10_000                  # of a list that are compared as numbers
 PATIENCE = 2.0                  # seconds of the processor after which no argument is changed any more
-EXACT, CLEAR = 1e-7, 1e-3       # a change of a result that is rounding at most; one that counts
+PARTS = 10_000                  # of a list that are compared as numbers
 MENTIONS_NONFINITE = re.compile(r"NaN|finit|overflow|underflow|not a number|becomes? 0|vanish")      # of a misconception's sentence
 Names = tuple[str, ...]
 
-
-# Misconceptions
 
 def find_misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> Names:
     """The names that explain the failed `records`: one, a pair that acts together, or what pairs that cannot be told apart share."""
@@ -37,30 +31,6 @@ def find_misconceptions(exercise, check: Check, records: list[Record], call: Cal
                  if exercise.replacements[one][0] is not exercise.replacements[two][0]]
         names = select_fitting(exercise, check, records, pairs, call, seed)
     return names or ()
-
-
-def explain_part(exercise, check: Check, records: list[Record], call: Call, seed: int) -> tuple[str, Names]:
-    """Of a result with several parts, the first wrong one that misconceptions explain, and their names; ("", ()) if there is none."""
-    right = records[0].expected
-    keys = range(len(right)) if isinstance(right, tuple) else right if isinstance(right, dict) else ()
-    for key in keys if type(check) is Compare else ():   # a check with rules of its own takes the result as a whole
-        def call_part(args, key=key):
-            outcome = call(args)
-            return replace(outcome, value=outcome.value[key]) if outcome.kind == "value" else outcome
-
-        try:
-            parts = [replace(record, expected=record.expected[key], outcome=replace(record.outcome, value=record.outcome.value[key]))
-                     for record in records]
-            if not any(map(check.fault, parts)):
-                continue
-            function = wraps(exercise.function)(lambda *args, key=key: exercise.function(*args)[key])
-            others = [one for one in exercise.checks if type(one) is Compare]        # which may refute a misconception of the part
-            names = find_misconceptions(replace(exercise, function=function, checks=others), check, parts, call_part, seed)
-        except (LookupError, TypeError):
-            continue
-        if names:
-            return f"[{key!r}]", names
-    return "", ()
 
 
 def select_fitting(exercise, check: Check, records: list[Record], candidates: list[Names], call: Call, seed: int) -> Names | None:
@@ -107,8 +77,7 @@ def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome
 
 
 def is_informative(exercise, check: Check, records: list[Record], bugs: Names) -> bool:
-    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that: if any entry is finite. If none
-    is, the misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed."""
+    """Whether the faults show more than NaN or infinities, to which many mistakes lead; else the misconception has to mention these."""
     faults = [record for record in records if check.fault_kind(record)]
     parts = [nonfinite_entries(check, record) if record.outcome.kind == "value" else None for record in faults]
     if any(part is None or bool((~part[1]).any()) for part in parts):
@@ -163,98 +132,49 @@ def is_refuted(exercise, right: list[tuple[Check, Record]], bugs: Names) -> bool
     return False
 
 
-# Dependence
-
-def try_call(call: Call, args: Sequence[Any]) -> Outcome | None:
-    """The outcome of a call that gave a value, or None."""
-    with contextlib.suppress(Exception):                 # a function that the learner returned fails
-        outcome = call(args)
-        return outcome if outcome.kind == "value" else None
-
-
 def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | None:
     """A sentence if a second call with the same arguments gives another result, else None."""
-    outcome = try_call(call, record.args)
-    if outcome is None or same(outcome.value, record.outcome.value, check.rtol, check.atol):
-        return None
-    return ("Two calls with the same arguments give different results: your function samples by itself where it should use "
-            "its arguments, or it keeps something from call to call. Dropout does so too, unless model.eval() turns it off.")
-
-
-def describe_ignored_argument(exercise, call: Call, check: Check, record: Record, records: Sequence[Record]) -> str | None:
-    """A sentence on the argument, or slice of one, that does not change the learner's (first) wrong result although it changes the right one,
-    or None. Two changes are tried, since one may leave a ReLU closed, and on all `records`: a single row or key can hide a dependence."""
-    got, right = record.outcome.value, record.expected
-    several = isinstance(right, tuple) and isinstance(got, list | tuple) and len(got) == len(right)
-    part = first_difference(got, right, check.rtol, check.atol) if several else None
-    select = (lambda value: value) if part is None else (lambda value: value[part])
-
-    def changes_result(record: Record, args: tuple) -> bool:
-        outcome = try_call(call, args)
-        return outcome is None or not same(select(outcome.value), select(record.outcome.value), EXACT, EXACT)
-
-    def changes_another(name: str) -> bool:
-        return any(each == name and any(changes_result(other, change(i)) for i in (0, 1))
-                   for other in records for each, change in perturbations(other))
-
-    def changes_reference(args: tuple) -> bool:
-        return not same(select(plain(exercise.solve(*args))), select(right), CLEAR, CLEAR)
-
-    until = time.process_time() + PATIENCE
-    for name, change in perturbations(record):
-        if time.process_time() > until:
-            return None
-        try:
-            ignored = not any(changes_result(record, change(i)) for i in (0, 1))
-            if ignored and any(changes_reference(change(i)) for i in (0, 1)) and not changes_another(name):
-                before = "Result[0] is right. " if part == 1 else f"Result[0] to result[{part - 1}] are right. " if part else ""
-                return f"{before}Your result{'' if part is None else f'[{part}]'} does not change when {name} does; the right one does."
-        except Exception:               # one of the two does not accept this change
-            continue
+    with contextlib.suppress(Exception):                 # a function that the learner returned fails
+        outcome = call(record.args)
+        if outcome.kind == "value" and not same(outcome.value, record.outcome.value, check.rtol, check.atol):
+            return ("Two calls with the same arguments give different results: your function samples by itself where it should use "
+                    "its arguments, or it keeps something from call to call. Dropout does so too, unless model.eval() turns it off.")
     return None
 
 
-def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]]:
-    """What can be changed: its name, and the arguments after the first or second change. First each argument, and of a class each parameter;
-    then the first and last slices along their first and last axes."""
-    inputs = []                                          # name, kind, value, the arguments with another value
+def describe_ignored_argument(exercise, call: Call, record: Record, records: Sequence[Record]) -> str | None:
+    """A sentence on an argument, or a parameter of a class, that changes none of the learner's results but a right one, or None."""
+    until = time.process_time() + PATIENCE
     for i, arg in enumerate(record.args):
-        if isinstance(arg, dict):
-            inputs += [(key, ", a parameter of your class,", value,
-                        lambda value, i=i, key=key: replace_argument(record.args, i, record.args[i] | {key: value}))
-                       for key, value in arg.items() if isinstance(value, Tensor)]
-        else:
-            inputs.append((record.name(i), "", arg, partial(replace_argument, record.args, i)))
-    inputs = [row for row in inputs if perturb(row[2], 0) is not None]
-    for name, kind, value, args_with in inputs:
-        yield name + kind, lambda i, value=value, args_with=args_with: args_with(perturb(value, i))
-    for name, kind, value, args_with in inputs:
-        for axis in sorted({0, value.ndim - 1}) if isinstance(value, Tensor) and value.ndim else ():
-            for k in (0, value.shape[axis] - 1) if value.shape[axis] > 1 else ():
-                index = ", ".join([":"] * axis + [str(k)] + [":"] * (value.ndim - axis - 1))
-                yield f"{name}[{index}]{kind}", lambda i, value=value, args_with=args_with, axis=axis, k=k: args_with(
-                    value.index_copy(axis, torch.tensor([k]), perturb(value.narrow(axis, k, 1), i)))
+        for key in arg if isinstance(arg, dict) else [None]:
+            changed = [(each, args) for each in (record, *records) for step in (0, 1)
+                       if each.name(i) == record.name(i) and (args := replace_argument(each.args, i, key, step))]     # one may leave a ReLU closed
+            with contextlib.suppress(Exception):         # one of the two does not accept the change
+                if (time.process_time() < until and all(same(call(args).value, each.outcome.value, 1e-7, 1e-7) for each, args in changed)
+                        and any(not same(plain(exercise.solve(*args)), each.expected, 1e-3, 1e-3) for each, args in changed)):
+                    name = f"{key}, a parameter of your class," if key else record.name(i)
+                    return f"Your result does not change when {name} does; the right one does."
+    return None
 
 
-def replace_argument(args: tuple, i: int, value: Any) -> tuple:
-    """The arguments with another value at position i."""
-    return (*args[:i], value, *args[i + 1:])
-
-
-def perturb(value: Any, i: int) -> Any:
-    """Another value of the same kind, or None: 0 and 1 exchanged, tokens moved, other numbers made smaller, or in the second change
-    (i = 1) halved, with the other sign if they have both signs."""
+def replace_argument(args: tuple, i: int, key: str | None, step: int) -> tuple | None:
+    """The arguments with another value of argument i, or of its entry `key`; None if it has no other value of its kind."""
+    if i >= len(args) or isinstance(args[i], dict) != (key is not None):
+        return None                                      # another method of the class
+    value = args[i] if key is None else args[i].get(key)
     if isinstance(value, bool):
-        return not value
-    if isinstance(value, float):
-        return value * (0.9, 0.5)[i]
-    if not isinstance(value, Tensor) or value.is_complex() or not value.numel():
+        new = not value
+    elif isinstance(value, float):
+        new = value * (0.9, 0.5)[step]
+    elif not isinstance(value, Tensor) or value.is_complex() or value.numel() < 1 + (value.dtype == torch.int64):
         return None
-    if value.dtype == torch.bool:
-        return ~value
-    if not value.is_floating_point():
-        return value.flatten().roll(1 + i).reshape(value.shape) if value.numel() > 1 else None
-    if ((value == 0) | (value == 1)).all():
-        return 1 - value
-    slope = 0.8 + 0.15 * torch.linspace(0, 1, value.numel()).reshape(value.shape).to(value)
-    return value * (slope if not i else 0.5 * slope if (value >= 0).all() else -1.4 * slope)
+    elif value.dtype == torch.bool:
+        new = ~value
+    elif not value.is_floating_point():
+        new = value.flatten().roll(1 + step).reshape(value.shape)
+    elif ((value == 0) | (value == 1)).all():
+        new = 1 - value
+    else:
+        slope = 0.8 + 0.15 * torch.linspace(0, 1, value.numel()).reshape(value.shape).to(value)
+        new = value * slope * (1 if not step else 0.5 if (value >= 0).all() else -1.4)
+    return (*args[:i], new if key is None else args[i] | {key: new}, *args[i + 1:])

@@ -26,15 +26,7 @@ _replacements: ContextVar[Mapping[Step, Callable]] = ContextVar("replacements", 
 
 
 class Step:
-    """A function that a reference calls, or a method of its class, which a misconception may replace. `original` is what it does itself.
-
-    >>> half = Step(lambda x: x / 2)
-    >>> half(6)
-    3.0
-    >>> with replace_steps({half: lambda x: x}):
-    ...     half(6), half.original(6)
-    (6, 3.0)
-    """
+    """A function that a reference calls, or a method of its class, which a misconception may replace. `original` is what it does itself."""
 
     def __init__(self, original: Callable):
         self.original = original
@@ -96,6 +88,7 @@ class Exercise:
     replacements: dict[str, tuple[Step, Callable]] = field(default_factory=dict)     # name -> what replaces which step
     function: Callable | None = None                                  # the reference
     model: type | None = None                                         # and its class, where one is asked for
+    step = Step                             # decorates what the reference calls, or a method of its class, which a misconception may replace
 
     def __post_init__(self):
         if not 1 <= self.difficulty <= 5:
@@ -168,15 +161,8 @@ class Exercise:
         tested = any(isinstance(check, Gradient | ClassGradient) for check in self.checks)
         return f"You may use any library function{but}. Gradients are {'tested too' if tested else 'not tested'}."
 
-    # Declaring
-
-    def step(self, function: Callable) -> Step:
-        """Decorate a function that the reference calls, or a method of its class, that a misconception may replace."""
-        return Step(function)
-
     def misconception(self, step: Callable, sentence: str, name: str = ""):
-        """Decorate what somebody with a misconception does in the place of `step`, which is `step.original` there. `sentence` sets it
-        right; `name` is that of the decorated function if it is not given."""
+        """Decorate what somebody with a misconception does in the place of `step`; `sentence` sets it right."""
         while not isinstance(step, Step):                # a method of a model is wrapped where its arguments are checked
             step = step.__wrapped__
 
@@ -196,8 +182,7 @@ class Exercise:
         return declare
 
     def class_reference(self):
-        """Decorate the class that answers, whose methods are steps or call them. The exercise's function is the class behind a
-        `ModelServer`, so cases are (what, config, weights, x, ...)."""
+        """Decorate the class that answers, whose methods are steps or call them. Cases are (what, config, weights, x, ...)."""
         def declare(cls):
             servers: dict[frozenset, ModelServer] = {}
 
@@ -224,8 +209,7 @@ class Exercise:
         return self
 
     def slopes(self, name: str, cases: Cases, points: int = 1) -> Exercise:
-        """Compare the gradients of a class: those of a random weighting of the result, by the parameters and by the arguments of a
-        method. The cases are those of its values, (method, config, weights, x, ...)."""
+        """Compare the gradients of a class, by its parameters and by a method's arguments; cases are (method, config, weights, x, ...)."""
         def weighted(generator):
             weighted = []
             for what, config, weights, *x in cases(generator):
@@ -265,28 +249,21 @@ def parameter_names(function: Callable) -> tuple[str, ...]:
 
 @functools.cache
 def source_texts(module: str) -> tuple[str, ...]:
-    """What the results of the exercise in this module depend on: its text and those of all modules of exercises that it imports, without
-    the lines that import and in an order that does not depend on names. Raises OSError where a module has no text."""
+    """The texts of this module and of all modules of exercises that it imports, without imports. Raises OSError where one has none."""
     texts: dict[str, str] = {}
     todo = [module]
     while todo:
         name = todo.pop()
-        if name not in texts:
-            texts[name], imported = split_imports(inspect.getsource(sys.modules[name]))
-            todo += [name for name in imported if name.startswith(EXERCISES)]
-    return tuple(sorted(texts.values()))
-
-
-def split_imports(text: str) -> tuple[str, list[str]]:
-    """The text of a module without the import statements at its top level, and the modules that they name."""
-    lines, imported = text.splitlines(), []
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            imported += [name if name in sys.modules else node.module for name in names]
-        elif isinstance(node, ast.Import):
-            imported += [alias.name for alias in node.names]
-        else:
+        if name in texts:
             continue
-        lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    return "\n".join(line for line in lines if line), imported
+        source = inspect.getsource(sys.modules[name])
+        lines = source.splitlines()
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+                home = getattr(node, "module", None)
+                names = [f"{home}.{alias.name}" if home else alias.name for alias in node.names]
+                imported = [each if each in sys.modules else home or each for each in names]
+                todo += [each for each in imported if each.startswith(EXERCISES)]
+        texts[name] = "\n".join(line for line in lines if line)
+    return tuple(sorted(texts.values()))

@@ -1,5 +1,4 @@
-"""What a learner calls in a notebook: check, hint, solution. They print, and work without IPython. An answer runs in the learner's own
-process, where the course's library exists; what it uses of that is noticed, since for marks it may not."""
+"""What a learner calls in a notebook: check, hint, solution. What an answer uses of the library is noticed: for marks it may not."""
 from __future__ import annotations
 
 import ast
@@ -8,7 +7,9 @@ import contextlib
 import difflib
 import dis
 import inspect
+import io
 import json
+import linecache
 import re
 import sys
 import textwrap
@@ -25,30 +26,17 @@ from torch import Tensor
 from course_lib.exercises import get
 from course_lib.grading import progress_file
 from course_lib.grading.counterexample import draw_example
-from course_lib.grading.exercise import Exercise, Hint
+from course_lib.grading.exercise import Exercise
 from course_lib.grading.progress_file import WIDTH, one_line
 from course_lib.grading.protocol.allowlist import is_allowed
 from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise, describe
 from course_lib.grading.protocol.models import ModelServer
 from course_lib.grading.verdict import Report, grade
 
-SYMPTOMS = {                    # the state of a report, and the words of a symptom that describes it
-    "not_attempted": r"\bdo not (know|see)\b|\bonly have\b|\bto begin\b",
-    "wrong_shape": r"\bshapes?\b|\btype\b|\bnot fit\b",
-    "error": r"\berror\b|\bfails?\b|\bdo not fit\b|\bcomplains\b",
-    "timeout": r"\btoo long\b|\bslower\b",
-    "changed_arguments": r"\bargument is changed\b",
-    "wrong_gradient": r"\bgradient\b",
-}
-NOT_FINITE = r"\bNaN\b|\binf(inite|inity)?\b|\bnot finite\b"          # in a message, and in a symptom
-QUESTION = re.compile(r"(to )?(what|where|which|how)\b", re.I)                # begins a symptom that is a question
-ARTICLE = re.compile(r"(the|an?|from)\b", re.I)                               # begins a noun or a clause; a clause has a verb
-VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays|stops)\b")
-PRINTED = 20                    # lines that a function may print during a check
 MOST = 1000                     # functions that are searched for uses of the library
+PRINTED = 20                    # lines that a function may print during a check
 
 _given: dict[str, list[int]] = {}          # the hints of each exercise that were given
-_last: dict[str, Report] = {}              # the report of its last check
 
 
 @one_line
@@ -62,22 +50,25 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
         name, fn = answer, find_in_callers(answer, sys._getframe(2))
-    exercise, stale = get(name), describe_stale_cell(name)
+    exercise, stale = get(name), describe_stale_cell(name, fn)
     if fn is None:
         message = stale or f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(2))}"
         print(wrap(Report(name, "missing", 0, exercise.possible, message=message)))
         return
     if stale:
         print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
-    with quiet():
+    printed = FirstLines(sys.stdout)
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+        warnings.filterwarnings("ignore", module=r"course_lib\.")         # those about the learner's own lines are kept
         report = evaluate(name, fn, seed)
+    if printed.lines > PRINTED:
+        print(f"(your function printed {printed.lines} lines; the first {PRINTED} are shown)")
     if report.state != "right" and (outside := describe_outside_values(fn)):
-        report = replace(report, message=f"{report.message} {outside}")
-    _last[name] = report
-    if report.state in ("right", "not_attempted"):
-        print(wrap(report))
+        report = replace(report, message=f"{report.message} {outside}".lstrip())
+    if progress_file.in_notebook() and report.state not in ("right", "not_attempted"):       # these two are stored as text in the book
+        sys.modules["IPython"].display.display({"text/plain": wrap(report), "text/html": report._repr_html_()}, raw=True)
     else:
-        progress_file.display(wrap(report), report._repr_html_)
+        print(wrap(report))
     try:
         record = progress_file.record(report)
     except (OSError, ValueError) as problem:
@@ -89,32 +80,19 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         print("next_exercise() suggests another exercise for now.")
 
 
-class FirstLines:
-    """A stream of which only the first lines are written."""
+class FirstLines(io.TextIOBase):
+    """A stream of which only the first lines are written, and only the first 1,000 characters of a line."""
 
     def __init__(self, stream):
-        self.stream, self.lines = stream, 0
+        self.stream, self.lines, self.room = stream, 0, 1000
 
     def write(self, text: str) -> int:
         for line in text.splitlines(keepends=True):
+            ends = line.endswith("\n")
             if self.lines < PRINTED:
-                self.stream.write(line)
-            self.lines += line.endswith("\n")
+                self.stream.write(line[:-1 if ends else None][:self.room] + "\n" * ends)
+            self.lines, self.room = self.lines + ends, 1000 if ends else max(0, self.room - len(line))
         return len(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
-@contextlib.contextmanager
-def quiet():
-    """In the block, of what is printed the first lines are kept, and of warnings those that are about the learner's own lines."""
-    stream = FirstLines(sys.stdout)
-    with warnings.catch_warnings(), contextlib.redirect_stdout(stream):
-        warnings.filterwarnings("ignore", module=r"course_lib\.")
-        yield
-    if stream.lines > PRINTED:
-        print(f"(your function printed {stream.lines} lines; the first {PRINTED} are shown)")
 
 
 def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
@@ -156,17 +134,33 @@ def case(exercise_id: str, seed: int = 0) -> Case:
     return Case(dict(zip(record.names, record.args, strict=False)), record.expected)
 
 
-def describe_stale_cell(name: str) -> str:
-    """A sentence if the last cell of the session that defines `name` is not Python, so that it did not run; "" otherwise."""
+def describe_stale_cell(name: str, fn: Callable | None) -> str:
+    """A sentence if the last cell of the session that defines `name` did not run, or stopped before it; "" otherwise."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    cells = [] if shell is None else list(shell.user_ns.get("In", ()))
-    definition = re.compile(rf"^\s*(def|class)\s+{re.escape(name)}\b", re.M)
-    number = max((i for i, cell in enumerate(cells) if i and definition.search(cell)), default=0)
+    cells = [] if shell is None else [cell.strip() for cell in shell.user_ns.get("In", ())]
+    last = max((i for i, cell in enumerate(cells) if re.search(rf"^(def|class)\s+{re.escape(name)}\b", cell, re.M)), default=0)
+    files = [one.__code__.co_filename for one in functions_of(fn)[:1]]
+    ran = max((i for i, cell in enumerate(cells) for file in files if i and cell == "".join(linecache.getlines(file)).strip()), default=last)
     try:
-        ast.parse(cells[number] if number else "")
+        ast.parse(cells[last] if last else "")
+        why = "stopped before it" if ran < last else ""
     except SyntaxError as problem:
-        return f"Cell {number}, the last one that defines {name}, did not run: {type(problem).__name__} in line {problem.lineno}."
-    return ""
+        why = f"did not run: {type(problem).__name__} in line {problem.lineno}"
+    return f"Cell {last}, the last one that defines {name}, {why}." if why else ""
+
+
+def functions_of(fn: Callable | None) -> list[FunctionType]:
+    """The function without its decorators, or the methods of the class."""
+    return [one for one in (vars(fn).values() if isinstance(fn, type) else [inspect.unwrap(fn)] if callable(fn) else []) if isinstance(one, FunctionType)]
+
+
+def describe_outside_values(fn: Callable) -> str:
+    """A sentence on the numbers and tensors that a function, or a method of a class, takes from outside it; "" if there are none."""
+    values = {step.argval: function.__globals__.get(step.argval) for function in functions_of(fn) for code in nested_code(function.__code__)
+              for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    named = [f"{name} = {value}" if isinstance(value, int | float) else f"{name}, {describe(value)}"
+             for name, value in values.items() if isinstance(value, int | float | Tensor)]
+    return f"Your code uses {' and '.join(named[:3])} from outside of it." if named else ""
 
 
 def name_near(name: str, frame) -> str:
@@ -174,16 +168,6 @@ def name_near(name: str, frame) -> str:
     own = [key for key, value in frame.f_globals.items() if getattr(value, "__module__", None) == frame.f_globals.get("__name__")]
     near = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
     return f" There is a function {near[0]}: rename it if it is meant." if near else ""
-
-
-def describe_outside_values(fn: Callable) -> str:
-    """A sentence on the numbers and tensors that a function, or a method of a class, takes from outside it; "" if there are none."""
-    functions = [one for one in vars(fn).values() if isinstance(one, FunctionType)] if isinstance(fn, type) else [inspect.unwrap(fn)]
-    values = {step.argval: function.__globals__.get(step.argval) for function in functions if isinstance(function, FunctionType)
-              for code in nested_code(function.__code__) for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    named = [f"{name} = {value}" if isinstance(value, int | float) else f"{name}, {describe(value)}"
-             for name, value in values.items() if isinstance(value, int | float | Tensor) and not hasattr(builtins, name)]
-    return f"Your code uses {' and '.join(named[:3])} from outside of it." if named else ""
 
 
 def wrap(report: Report) -> str:
@@ -202,41 +186,23 @@ def solution(exercise_id: str) -> None:
 
 @one_line
 def hint(exercise_id: str, number: int | None = None) -> None:
-    """Print the hint that fits the result of the last check, then the others one by one; or the one with this `number` (from 1)."""
+    """Print the next hint; or the one with this `number` (from 1)."""
     exercise, given = get(exercise_id), _given.setdefault(exercise_id, [])
     count = len(exercise.hints)
     after = f'solution("{exercise_id}") shows a solution with an explanation.'
     if number is None:
-        number = next((i for i in order_hints(exercise, _last.get(exercise_id)) if i not in given), None)
+        number = next((i for i in range(1, count + 1) if i not in given), None)
         if number is None:
             print(textwrap.fill(f'You have seen all {count} hints; hint("{exercise_id}", 1) shows the first again. {after}', WIDTH))
             return
         given.append(number)
     if not 1 <= number <= count:
         raise ValueError(f"number is {number}; {exercise_id} has hints 1 to {count}")
-    for text in (hint_title(exercise.hints[number - 1], number, count), exercise.hints[number - 1].text):
-        print(textwrap.fill(text, WIDTH))
+    chosen = exercise.hints[number - 1]
+    print(textwrap.fill(f"Hint {number} of {count}, for this case: {chosen.symptom}", WIDTH))
+    print(textwrap.fill(chosen.text, WIDTH))
     if len(given) == count:
         print(textwrap.fill(f"That was the last hint. {after}", WIDTH))
-
-
-def order_hints(exercise: Exercise, report: Report | None) -> list[int]:
-    """The numbers of the hints (from 1), first that whose symptom describes the report: its state, or a result that is not finite."""
-    numbers = list(range(1, len(exercise.hints) + 1))
-    if report is None:
-        return numbers
-    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(report.state, "$^")
-    return sorted(numbers, key=lambda number: number != next((i for i in numbers if re.search(symptom, exercise.hints[i - 1].symptom)), None))
-
-
-def hint_title(hint: Hint, number: int, count: int) -> str:
-    """The hint's title: a condition, since nobody has looked at the code. A question becomes one; a noun stands alone."""
-    symptom, head = hint.symptom.rstrip("."), f"Hint {number} of {count}."
-    if ARTICLE.match(symptom) and not VERB.search(symptom):
-        return f"{head} {symptom}:"
-    first, *rest = symptom.split(" ")
-    first = first.lower() if first.istitle() else first
-    return f"{head} If {'you do not know ' * bool(QUESTION.match(symptom))}{' '.join([first, *rest])}:"
 
 
 # Calls in this process, and the library that an answer may not use
@@ -253,7 +219,7 @@ def local_call(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:
             outcome = call(*args, **kwargs)
         return Outcome("forbidden", detail=names[0]) if names else outcome
 
-    return traced_call if find_library_use(fn) else call
+    return traced_call if may_use_library(fn) else call
 
 
 @contextlib.contextmanager
@@ -281,58 +247,29 @@ def trace_calls():
         builtins.__import__ = importer
 
 
-def find_library_use(fn: Callable) -> str | None:
-    """The dotted name of something of the library that `fn`, or a function of the same notebook that it reads, may use, or None. It may
-    not be reached, so a call has to confirm it."""
-    methods = vars(fn if isinstance(fn, type) else type(fn)).values()        # a class is its methods, and so is an object
-    todo, seen = [inspect.unwrap(fn), *methods], set()
+def may_use_library(fn: Callable) -> bool:
+    """Whether `fn`, or what it names of the same notebook, names something of the library; a call has to confirm that it is reached."""
+    todo, seen = [inspect.unwrap(fn)], set()
+    home = getattr(todo[0], "__module__", "")
     while todo and len(seen) < MOST:
-        function = todo.pop()
-        if not isinstance(function, FunctionType) or id(function) in seen:
+        value = todo.pop()
+        kind = value if isinstance(value, FunctionType | type) else type(value)          # an object is its class
+        module = value.__name__ if isinstance(value, ModuleType) else kind.__module__ or ""
+        if module == "course_lib" or is_denied(module):
+            return True
+        if id(kind) in seen or module != home:
             continue
-        seen.add(id(function))
-        for value in values_read(function):
-            kind = value if isinstance(value, FunctionType | type) else type(value)
-            if isinstance(value, ModuleType | str):
-                name = module = value if isinstance(value, str) else value.__name__
-            else:
-                module = kind.__module__ or ""
-                name = f"{module}.{kind.__qualname__}"
-            if is_denied(module):
-                return name
-            if kind.__module__ == function.__module__:
-                todo += [kind] if isinstance(kind, FunctionType) else vars(kind).values()
-    return None
-
-
-def values_read(function: FunctionType) -> Iterator[Any]:
-    """The values of the names that a function's code reads or imports, and of the attributes that it takes of modules; of a module
-    that is not imported yet, its name."""
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):            # nothing in it yet
-            yield cell.cell_contents
-    for code in nested_code(function.__code__):
-        value = package = None
-        for step in dis.get_instructions(code):
-            if step.opname == "IMPORT_NAME":
-                package = sys.modules.get(step.argval, step.argval)
-                yield package
-            elif step.opname == "IMPORT_FROM":
-                yield get_attribute(package, step.argval)
-            elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                value = function.__globals__.get(step.argval)
-                yield value
-            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, ModuleType):
-                value = get_attribute(value, step.argval)
-                yield value
-            elif step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "NOP"):
-                value = None
-
-
-def get_attribute(module: ModuleType | str | None, name: str) -> Any:
-    """The attribute of a module; None if it has none."""
-    with contextlib.suppress(Exception):                 # what is imported only now may fail in any way
-        return getattr(module, name, None)
+        seen.add(id(kind))
+        if isinstance(kind, type):
+            todo += vars(kind).values()
+            continue
+        names = [name for code in nested_code(kind.__code__) for name in code.co_names]
+        if "course_lib" in names or any(map(is_denied, names)):          # of an import in the function
+            return True
+        todo += [kind.__globals__[name] for name in names if name in kind.__globals__]
+        with contextlib.suppress(ValueError):            # of a cell with nothing in it yet
+            todo += [cell.cell_contents for cell in kind.__closure__ or ()]
+    return False
 
 
 def nested_code(code: CodeType) -> Iterator[CodeType]:

@@ -23,7 +23,6 @@ from course_lib.tokenizers.characters import CharTokenizer
 
 WINDOW = 64                     # characters that are scored, after as many that are given
 SUMS = 1e-3                     # how far the probabilities of one character may sum from 1
-TRIES = 20                      # the best of one name, that are stored
 
 
 @dataclass(frozen=True)
@@ -65,22 +64,16 @@ def score(question: str, fit: Callable[[Tensor], Any], name: str = "mine") -> Ta
         print(f"Not entered: {broken}.")
         return score_table(question)
     print(f"{name}: {reached:.3f} {chosen.unit}, in {seconds:.1f} CPU-seconds")
-    add_try(question, name, reached, seconds)
+    tries = {row[0]: row for row in sorted(stored_tries(question), key=lambda row: row[1], reverse=True)}
+    if name not in tries or reached < tries[name][1]:    # the best of its name is stored
+        tries[name] = [name, round(reached, 4), round(seconds, 1)]
+    progress_file.save("scores", question, list(tries.values()))
     return score_table(question, () if progress_file.enabled() else [(name, reached, seconds)])
 
 
-def add_try(question: str, name: str, reached: float, seconds: float) -> None:
-    """Store this try; of many of one name, the best."""
-    tries = [*stored_tries(question), [name, round(reached, 4), round(seconds, 1)]]
-    best = sorted((row for row in tries if row[0] == name), key=lambda row: row[1])[:TRIES]
-    progress_file.save("scores", question, [row for row in tries if row[0] != name or row in best])
-
-
 def stored_tries(question: str) -> list[list]:
-    """The stored tries: name, score, seconds. Rows of another form are left out."""
-    rows = progress_file.read().get("scores", {}).get(question, []) if progress_file.enabled() else []
-    return [row for row in rows if isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)
-            and all(isinstance(value, int | float) for value in row[1:])]
+    """The stored tries: name, score, seconds."""
+    return progress_file.read().get("scores", {}).get(question, []) if progress_file.enabled() else []
 
 
 def score_table(question: str, more: list[tuple] | tuple = ()) -> Table:
@@ -99,8 +92,7 @@ def digits(part: str) -> Tensor:
 
 
 def nats_per_image(model: Any) -> float:
-    """Mean of -log p over the 350 validation images. Raises ContractError for a model that reads what it predicts, TypeError for
-    one of which that cannot be said."""
+    """Mean of -log p over the 350 validation images. Raises ContractError for a model that reads what it predicts."""
     for part in getattr(model, "models", [model]):
         if not hasattr(part, "conditionals"):
             raise TypeError(f"{type(part).__name__} has no conditionals; expected an AutoregressiveModel, or a Mixture of them")
@@ -128,14 +120,8 @@ def prose(part: str) -> Tensor:
     return CharTokenizer.fit(load_prose()).encode(load_prose(part))
 
 
-def vocab_size() -> int:
-    """How many different characters the prose has."""
-    return len(CharTokenizer.fit(load_prose()).vocabulary)
-
-
 def bits_per_character(model: Any) -> float:
-    """Mean of -log2 p over windows of the validation part, each after the characters before it. Raises ContractError where
-    the probabilities of the next character do not sum to 1."""
+    """Mean of -log2 p over windows of the validation part. Raises ContractError for probabilities that do not sum to 1."""
     ids = prose("valid")
     whole = ids[:len(ids) // (2 * WINDOW) * 2 * WINDOW].reshape(-1, 2 * WINDOW)                  # (N, 128)
     given, x = whole[:, :WINDOW], whole[:, WINDOW:]
@@ -150,6 +136,11 @@ def bits_per_character(model: Any) -> float:
         raise ContractError("log p of a window is not the sum of log p of its halves, the second after the first: the model "
                             "reads ahead, or forgets what it was given")
     return float(-model.log_prob(x, given).double().mean()) / WINDOW / math.log(2)
+
+
+def vocab_size() -> int:
+    """How many different characters the prose has."""
+    return len(CharTokenizer.fit(load_prose()).vocabulary)
 
 
 @functools.cache

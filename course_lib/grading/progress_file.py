@@ -1,5 +1,4 @@
-"""What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, and a record of each exercise that
-`check` writes and `progress` and `next_exercise` read. Nothing leaves the machine."""
+"""What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, exercises. Nothing leaves the machine."""
 from __future__ import annotations
 
 import datetime
@@ -8,9 +7,9 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable
+import traceback
+from collections.abc import Callable, Collection
 from functools import cache, wraps
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -33,29 +32,32 @@ LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items
 Record = dict[str, Any]
 
 
-# What a notebook calls
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook, which has imported IPython already."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
+
 
 def one_line(function: Callable) -> Callable:
-    """Decorate what a notebook calls: a wrong argument or an interrupt is one line there, not a traceback."""
+    """Decorate what a notebook calls: there a wrong argument or an interrupt is one line, not a traceback."""
     @wraps(function)
     def call(*args, **named):
         try:
             inspect.signature(function).bind(*args, **named)
             return function(*args, **named)
-        except (KeyError, KeyboardInterrupt, TypeError, ValueError) as problem:
-            trace = problem.__traceback__
-            while trace.tb_next is not None:
-                trace = trace.tb_next
-            of_use = trace.tb_frame.f_globals["__name__"] in (inspect.__name__, __name__, get.__module__, function.__module__)
-            if not in_notebook() or not (of_use or isinstance(problem, KeyboardInterrupt)):
+        except KeyboardInterrupt:
+            problem = "interrupted; nothing was stored"
+            if not in_notebook():
                 raise
-            print(textwrap.fill(f"{function.__name__}: {problem.args[0]}" if problem.args else
-                                f"{function.__name__} was interrupted; nothing was stored.", WIDTH))
+        except (KeyError, TypeError, ValueError) as error:
+            *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+            problem = error.args[0] if error.args else ""
+            if not in_notebook() or frame.f_globals["__name__"] not in (inspect.__name__, __name__, get.__module__, function.__module__):
+                raise                                    # a fault of the grader's, not of the use
+        print(textwrap.fill(f"{function.__name__}: {problem}", WIDTH))
 
     return call
 
-
-# The file
 
 def enabled() -> bool:
     """Whether anything is stored: not under COURSE_PROGRESS=off, and not while tests run this."""
@@ -84,8 +86,7 @@ def describe_place(folder: Path | str) -> str:
 
 
 def read(folder: Path | str = ".") -> dict[str, Any]:
-    """The content of this folder's file; an empty dict if it has none. Raises ValueError, with the file's name, for a file that
-    cannot be read, which is never overwritten."""
+    """The content of this folder's file, or an empty dict. Raises ValueError for one that cannot be read, which is kept."""
     path = path_in(folder)
     if not path.exists():
         return {}
@@ -104,8 +105,7 @@ def save(section: str, name: str, value: Any, folder: Path | str = ".") -> None:
 
 
 def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> Any:
-    """Store new(old) in the place of `old`, None if nothing was stored there, and return it. If two notebooks do so at once, one waits for
-    the other. Raises ValueError for a file that cannot be read, OSError for one that cannot be written."""
+    """Store new(old) in the place of `old`, and return it. Raises ValueError or OSError where the file cannot be read or written."""
     if not enabled():
         return None
     path = path_in(folder)
@@ -119,11 +119,8 @@ def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path
         return part[name]
 
 
-# Records of exercises
-
 def record(report: Report) -> Record | None:
-    """Store the result of a check, and return the exercise's record. Does nothing where nothing was attempted, or nothing is stored.
-    Raises OSError or ValueError where the file cannot be read or written; it is then as it was."""
+    """Store the result of a check, if something was attempted, and return the exercise's record. Raises as `update_file`."""
     exercise = get(report.exercise)
 
     def add_try(stored: Any) -> Record:
@@ -137,8 +134,7 @@ def record(report: Report) -> Record | None:
 
 
 def stored_record(exercise: Exercise, stored: Any) -> Record:
-    """The record of an exercise as the exercise is now: points of another version do not count, but that it was solved is kept.
-    Values of another type are left out."""
+    """The record of an exercise as the exercise is now: of another version it is kept that it was solved, but no points."""
     result = {"state": "not_attempted", "earned": 0, "best": 0, "tries": 0, "version": "", "solved_before": False, "date": ""}
     stored = stored if isinstance(stored, dict) else {}
     result.update({name: stored[name] for name, value in result.items() if type(stored.get(name)) is type(value)})
@@ -160,39 +156,20 @@ def status(exercise: Exercise, record: Record) -> str:
             "partly" if record["best"] else "tried" if record["tries"] else "new")
 
 
-# Progress
-
 @one_line
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
-    and what the last check said; or, for one chapter, all of its exercises. A notebook gets the latter as a table.
+    and what the last check said; or, for one chapter, all of its exercises.
 
     chapter: its slug, such as "gpt", or its number; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
     Raises ValueError for a chapter that there is not, and for a file that cannot be read.
     """
     records = all_records(folder)
     if chapter is not None:
-        chosen = of_chapter(chapter_slug(chapter))
-        display("\n".join([*(describe(exercise, records[exercise.id]) for exercise in chosen), LEGEND]), lambda: html_table(chosen, records))
+        print(*(describe(exercise, records[exercise.id]) for exercise in of_chapter(chapter_slug(chapter))), LEGEND, sep="\n")
         return
-    tried = [exercise for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
-    above, lines, place = overview(records), [describe(exercise, records[exercise.id]) for exercise in tried], ["", describe_place(folder)]
-    rows = escape("\n".join([*above, *place]))
-    text = "\n".join([*above, *[""] * bool(tried), *lines, *place])
-    display(text, lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
-
-
-def html_table(exercises: Iterable[Exercise], records: dict[str, Record]) -> str:
-    """The exercises as a table in HTML: points, tries, and the result of the last check."""
-    from course_lib.show.tables import table
-
-    rows = []
-    for exercise in exercises:
-        record = records[exercise.id]
-        kind = status(exercise, record)
-        rows.append([exercise.chapter, exercise.id, f"{SIGNS[kind]} {MEANING[kind]}", f"{record['best']} of {exercise.possible}",
-                     record["tries"] or None, STATES.get(record["state"], record["state"]) if record["tries"] else None])
-    return table(["chapter", "exercise", "", "points", "tries", "last check"], rows)._repr_html_()
+    tried = [describe(exercise, records[exercise.id]) for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
+    print(*overview(records), *[""] * bool(tried), *tried, "", describe_place(folder), sep="\n")
 
 
 def overview(records: dict[str, Record]) -> list[str]:
@@ -216,32 +193,6 @@ def describe(exercise: Exercise, record: Record) -> str:
     last = f"; {STATES.get(record['state'], record['state'])}" if tries and kind != "solved" else ""
     return f"{SIGNS[kind]} {exercise.id:26} {record['best']:2} of {exercise.possible:2}{tries}{last}"
 
-
-class Display:
-    """An object that is `text` in a terminal and what `html` returns in a page; `html` is called only there."""
-
-    def __init__(self, text: str, html: Callable[[], str]):
-        self.text, self._repr_html_ = text, html
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def display(text: str, html: Callable[[], str]) -> None:
-    """Display HTML in a notebook, print the text elsewhere. A notebook has imported IPython already."""
-    if in_notebook():
-        sys.modules["IPython"].display.display(Display(text, html))
-    else:
-        print(text)
-
-
-def in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
-
-
-# The next exercise
 
 @cache
 def prerequisites(chapter: str) -> frozenset[str]:
@@ -285,9 +236,9 @@ def choose_next(records: dict[str, Record]) -> tuple[Exercise, str] | None:
     here = place[tried[-1].chapter] if tried else 0
     best = min(candidates, key=lambda exercise: (place[exercise.chapter] < here, place[exercise.chapter], exercise.difficulty))
     solved = {exercise.chapter for exercise in exercises if status(exercise, records[exercise.id]) in ("solved", "changed")}
-    known = solved.union(*map(prerequisites, solved))
-    for chapter in sorted(prerequisites(best.chapter) - known, key=place.get):
-        if own := [exercise for exercise in candidates if exercise.chapter == chapter]:
-            return (min(own, key=lambda exercise: exercise.difficulty),
-                    f"Chapter {best.chapter} needs chapter {chapter}, in which you have solved nothing yet.")
+    missing = prerequisites(best.chapter) - solved.union(*map(prerequisites, solved))
+    before = [exercise for exercise in candidates if exercise.chapter in missing]
+    if before:
+        first = min(before, key=lambda exercise: (place[exercise.chapter], exercise.difficulty))
+        return first, f"Chapter {best.chapter} needs chapter {first.chapter}, in which you have solved nothing yet."
     return best, f"It is the easiest unsolved exercise of chapter {best.chapter}."

@@ -1,6 +1,4 @@
 """A learner's model on the grader's side: each call of a method is sent to the `ModelServer`. `check_all` and the library can use it."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -20,6 +18,13 @@ MOST = 10_000                   # values of a variable, parts of a mixture
 Run = Callable[..., Any]        # run(what, config, weights, *args); raises Stop where there is no value
 
 
+class State:
+    """The number of a state on the other side, and its number of rows."""
+
+    def __init__(self, number: int, batch: int):
+        self.number, self.batch = number, batch
+
+
 class Proxy(AutoregressiveModel):
     """The model `number` behind `run`. `length` is the number of variables where it has no n of its own."""
 
@@ -34,7 +39,7 @@ class Proxy(AutoregressiveModel):
     def ask(self, what: str, *args: Any) -> Any:
         return self.run(what, self.number, None, *args)
 
-    def __deepcopy__(self, memo: dict) -> Proxy:
+    def __deepcopy__(self, memo: dict) -> "Proxy":
         """A double copy in eval mode, on both sides, as the contract needs it."""
         return Proxy(self.run, self.ask("copy"), self.length, self.facts).double().eval()
 
@@ -86,13 +91,6 @@ class Proxy(AutoregressiveModel):
             raise model_error(f"{what} returned no parameters of a distribution")
         last = attrgetter(PARAMETERS[kind][0])(wanted).shape[1:]
         return kind, [check_tensor(part, (*shape, *last), what) for part in parts]
-
-
-class State:
-    """The number of a state on the other side, and its number of rows."""
-
-    def __init__(self, number: int, batch: int):
-        self.number, self.batch = number, batch
 
 
 class RemoteGradient(torch.autograd.Function):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -12,11 +13,11 @@ from course_lib.grading import diagnosis
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
 from course_lib.grading.counterexample import PATIENCE, describe_arguments, find_counterexample, format_case
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
 from course_lib.grading.protocol.calls import Outcome, describe, plain
 
 EXAMPLE = "A small example:"
+UNEXPLAINED = re.compile(r"is (too (large|small)|not the right one)|\bwrong\b")        # in a message that says where, and no more
 NOT_DATA = "it returned "       # begins the detail of a value that is not plain data
 WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
@@ -24,8 +25,6 @@ WHY = {
                 "keeps this machine busy, try again without it.",
     "memory": "It asked for more memory than it may have. {detail}", "error": "{detail}", "missing": "{detail}", "not_attempted": ""}
 
-
-# Report
 
 NO_INPUTS = ("not_attempted", "missing", "not_submitted", "no_notebook", "forbidden", "unreadable", "not_graded", "right")
 STATES = {
@@ -76,11 +75,6 @@ class Report:
         """Earned over possible, 0 to 1."""
         return self.earned / self.possible if self.possible else 0.0
 
-    @property
-    def points(self) -> tuple[int, int]:
-        """(earned, possible)."""
-        return self.earned, self.possible
-
     def __str__(self) -> str:
         return "\n".join(part for part in (self.head, self.message, self.shown) if part)
 
@@ -103,13 +97,12 @@ class Report:
     def _repr_html_(self) -> str:
         """The same for a notebook: the state in color and in words, the message, and the example folded."""
         color = {"right": "#1a6b34", "not_attempted": "#555", "missing": "#555"}.get(self.state, "#a32116")
-        checks = "" if self.state == "not_attempted" else " · ".join(line.strip() for line in self.head.splitlines()[1:])
         first, _, rest = self.shown.partition("\n")
-        shown = f"<details><summary>{escape(first)}</summary><pre>{escape(rest)}</pre></details>" if first == EXAMPLE else \
-            f"<pre>{escape(self.shown)}</pre>"
+        checks = "" if self.state == "not_attempted" else " · ".join(line.strip() for line in self.head.splitlines()[1:])
         parts = [f'<b>{escape(self.exercise)}</b> <b style="background:{color};color:#fff;padding:0 .4em">{STATES[self.state]}</b> '
                  f"<b>{self.earned} of {self.possible} points</b>", escape(checks), escape(self.message),
-                 shown if self.shown else "", f"<small>{escape(self.again)}</small>" if self.again else ""]
+                 first and f"<details{' open' * (first != EXAMPLE)}><summary>{escape(first)}</summary><pre>{escape(rest)}</pre></details>",
+                 self.again and f"<small>{escape(self.again)}</small>"]
         return "".join(f"<div>{part}</div>" for part in parts if part)
 
     def to_dict(self) -> dict:
@@ -122,11 +115,8 @@ class Report:
         return cls(**{**data, "checks": [CheckResult(**check) for check in data["checks"]]})
 
 
-# Verdict
-
 def grade(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:
-    """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason. An answer that reaches a
-    function which the exercise forbids earns nothing, whatever was right before."""
+    """The verdict on the answer behind `call(args, wrt=(), weight=None)` and, with `explain`, its reason."""
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     results: list[CheckResult] = []
     seconds = [0.0]                                      # of the calls
@@ -217,18 +207,15 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int, 
         return replace(fault, message=exercise.misconceptions.get(fault.misconception or "", fault.message))
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
-    of_values = isinstance(check, Compare) and fault.state == "wrong_value"
-    part, names = "", diagnosis.find_misconceptions(exercise, check, records, call, seed)
-    if not names and of_values:
-        part, names = diagnosis.explain_part(exercise, check, records, call, seed)
-    text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
-    if not text and of_values:
+    names = diagnosis.find_misconceptions(exercise, check, records, call, seed)
+    text = " And: ".join(exercise.misconceptions[name] for name in names)
+    if not text and isinstance(check, Compare) and fault.state == "wrong_value":
         wrong = example or next(record for record in records if check.fault(record))
         fault = check.fault(wrong)
         text = diagnosis.describe_nondeterminism(call, check, wrong)
         if not text and UNEXPLAINED.search(fault.message):
-            text = diagnosis.describe_ignored_argument(exercise, call, check, wrong, records)
-    return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
+            text = diagnosis.describe_ignored_argument(exercise, call, wrong, records)
+    return Fault(text or fault.message, names[0] if len(names) == 1 else None, fault.state)
 
 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:

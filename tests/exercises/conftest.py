@@ -1,6 +1,6 @@
 """The fixtures of the grader's tests."""
 from __future__ import annotations
 
-from tests.grading.conftest import folder, limited, once, sandboxed, worker
+from tests.grading.conftest import folder, once, sandboxed, worker
 
-__all__ = ["folder", "limited", "once", "sandboxed", "worker"]
+__all__ = ["folder", "once", "sandboxed", "worker"]

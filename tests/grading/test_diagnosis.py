@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
-from course_lib.grading.checks import describe_gradient_error
 from course_lib.grading.protocol.calls import Local
 from course_lib.grading.verdict import grade
 
@@ -79,19 +78,6 @@ def test_right_value_with_wrong_gradient(id, answer, words):
     for seed in range(5):
         report = evaluate(id, answer, seed)
         assert report.state != "right" and words not in report.message, report
-
-
-def test_nan_gradient_is_described():
-    message = evaluate("attention", additive_mask, 0).message
-    assert "the gradient with respect to argument 1 has NaN in " in message and "softmax over nothing" in message
-
-
-def test_near_gradient_is_not_cut():
-    right = torch.tensor([[1.0, -2.0], [0.5, 3.0]])
-    near = torch.tensor([[1.01, -2.01], [0.502, 3.02]])
-    assert "reach" not in describe_gradient_error(near, right, 1e-4, 1e-5)
-    assert "does not reach it" in describe_gradient_error(right * torch.tensor([0.0, 1.0]), right, 1e-4, 1e-5)
-    assert "reach" not in evaluate("bernoulli_chain_loglik", small_number_in_the_logarithm, 0).message
 
 
 def test_overwritten_tensor_is_explained():
@@ -205,16 +191,6 @@ def test_verdict_without_explanation(id, wrong):
     assert short.misconception is None and not short.shown
 
 
-def test_part_is_explained_alone():
-    """The mask has a named mistake, the positions have another one that no misconception explains."""
-    def left_padded(prompts, pad):
-        tokens, positions, mask = EXERCISES["left_padded"].solve(prompts, pad)
-        return tokens, positions + 7, ~mask
-
-    report = evaluate("left_padded", left_padded, 0)
-    assert report.message == "In result[2]: " + EXERCISES["left_padded"].misconceptions["meaning_reversed"] and report.misconception is None
-
-
 def test_broken_rule_of_a_function_that_was_handed_out():
     def beam_search(step_fn, bos, eos, beam, max_len, alpha=0.0):
         tokens = [bos]
@@ -225,11 +201,6 @@ def test_broken_rule_of_a_function_that_was_handed_out():
     assert report.state == "error" and "is not extended. You passed [" in report.message and "KeyError" not in report.message
 
 
-def test_training_says_what_its_loss_equals():
-    def train_nade(train):
-        D = train.shape[1]
-        return torch.randn(8, D), torch.zeros(D, 8) + 1e-6, train.mean(0).logit(), torch.zeros(8)
-
-    report = evaluate("train_nade", train_nade, 0)
-    assert "Independent variables with the right means lose" in report.message and "as much as yours" in report.message
-    assert report.message.endswith("of its 20 seconds.")
+def test_answer_that_samples_by_itself():
+    report = run(made(), lambda x, y: x.exp() + y + torch.randn(4))
+    assert report.message.startswith("Two calls with the same arguments give different results")

@@ -1,19 +1,15 @@
 """progress: what check stores and shows, and that nothing of it is lost."""
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
-import re
-import subprocess
 import sys
 
 import pytest
-from filelock import FileLock
 
 from course_lib.exercises import chapters, of_chapter
 from course_lib.grading import EXERCISES, check, next_exercise, progress, progress_file
-from course_lib.grading.verdict import STATES, Report
+from course_lib.grading.verdict import Report
 from tests.conftest import ROOT
 
 NAME = "fvsbn_conditionals"
@@ -91,22 +87,6 @@ def test_progress_overview(folder, capsys):
                          "□ fit_p_logit                 0 of  6, 1 try; stopped with an error"]
 
 
-def test_progress_in_notebook(folder, monkeypatch):
-    given = []
-    monkeypatch.setattr(progress_file, "in_notebook", lambda: True)
-    import IPython.display
-    monkeypatch.setattr(IPython.display, "display", given.append)
-    solve(NAME)
-    progress_file.record(reported("fvsbn_sample", "wrong_value", 2))
-    progress()
-    html = given[-1]._repr_html_()
-    assert repr(given[-1]).startswith("01 chain rule ") and html.startswith("<pre>01 chain rule ")
-    assert [re.sub("<.*?>", "|", row) for row in html.split("<tr>")[2:]] == [
-        f"|fvsbn||{NAME}||■ solved||6 of 6||1||right||\n", "|fvsbn||fvsbn_sample||◩ some points||2 of 5||1||wrong value||\n|\n|"]
-    progress(4)
-    assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
-
-
 def test_progress_in_another_folder(folder, capsys, monkeypatch):
     drive = folder / "drive" / "MyDrive"
     drive.mkdir(parents=True)
@@ -115,19 +95,6 @@ def test_progress_in_another_folder(folder, capsys, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(drive))
     solve(NAME)
     assert said(capsys, progress).endswith(f"Stored in {drive / progress_file.FILE}.\n") and (drive / progress_file.FILE).exists()
-
-
-def test_progress_with_nothing_begun(folder, capsys):
-    assert said(capsys, progress).splitlines()[-3] == progress_file.LEGEND
-
-
-def test_progress_of_chapter(folder, capsys):
-    longest = max(EXERCISES, key=len)
-    for _ in range(12):
-        progress_file.record(reported(longest, max(STATES, key=lambda one: len(STATES[one]) * (one not in progress_file.NO_TRY)), 0))
-    shown = "".join(said(capsys, progress, number) for number in range(1, len(chapters()) + 1))
-    assert all(f"· {name} " in shown for name in EXERCISES if name != longest) and f"□ {longest} " in shown
-    assert max(map(len, shown.splitlines())) <= progress_file.WIDTH
 
 
 @pytest.mark.parametrize("chapter", [0, 29, -1, "x", "attention!", "\N{SUPERSCRIPT TWO}"])
@@ -145,32 +112,6 @@ def test_record_of_changed_exercise(folder, capsys, monkeypatch):
     assert "◇ fvsbn_conditionals          2 of  6, 2 tries; wrong value\n" in said(capsys, progress, 4)
     solve(NAME)
     assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 4)
-
-
-def test_record_keeps_unknown_keys(folder, capsys):
-    """Another check of the same exercise takes nothing away that it does not know; a line without a date, and without that it was
-    solved before, is read."""
-    old = {"state": "wrong_value", "earned": 2, "best": 4, "possible": 6, "tries": 3, "version": EXERCISES[NAME].version, "new": [1]}
-    other = {"predictions": {"work": {"predicted": "20"}}, "of_later": {"a": 1}}
-    (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: old, "no_such_exercise": {"best": 3}}, **other}))
-    assert "◩ fvsbn_conditionals          4 of  6, 3 tries; wrong value\n" in said(capsys, progress, 4)
-    assert said(capsys, next_exercise).startswith(f"{NAME}: ")
-    progress_file.record(reported(NAME, "wrong_value", 1))
-    found = progress_file.read()
-    assert found["exercises"][NAME] | {"date": ""} == {**old, "earned": 1, "tries": 4, "solved_before": False,
-                                                       "misconception": None, "date": ""}
-    assert found["exercises"]["no_such_exercise"] == {"best": 3} and {name: found[name] for name in other} == other
-
-
-@pytest.mark.parametrize("line", [None, 3, "right", [], {}, {"tries": "many"}, {"misconception": [], "version": 1, "best": None},
-                                  {"best": True, "possible": {}, "date": 5, "state": []}])
-def test_invalid_record_counts_as_none(folder, line, capsys):
-    (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: line, "no_such_exercise": 1}}))
-    progress()
-    assert "· fvsbn_conditionals          0 of  6\n" in said(capsys, progress, 4)
-    next_exercise()
-    solve(NAME)
-    assert progress_file.read()["exercises"][NAME]["tries"] == 1 and progress_file.read()["exercises"]["no_such_exercise"] == 1
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"exercises": []}'])
@@ -192,18 +133,6 @@ def test_unwritable_folder(folder, capsys):
     assert "This is not in your progress: " in said(capsys, check, right)
 
 
-def test_lock_has_time_limit(folder, monkeypatch, capsys):
-    monkeypatch.setattr(progress_file, "WAIT", 0.1)
-
-    def fvsbn_conditionals(x, W, c):
-        return right(x, W, c)
-
-    with FileLock(f".{progress_file.FILE}.lock"):
-        out = said(capsys, check, fvsbn_conditionals)
-    assert "fvsbn_conditionals: right (6 of 6 points)" in out and "This is not in your progress: " in out
-    assert progress_file.read() == {}
-
-
 def add(folder, times):
     progress_file.enabled = lambda: True
     for _ in range(times):
@@ -216,21 +145,6 @@ def test_concurrent_updates(tmp_path):
     [one.start() for one in processes]
     [one.join() for one in processes]
     assert progress_file.read(tmp_path) == {"exercises": {NAME: 120}}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("environment, kept_there", [({}, True), ({"COURSE_PROGRESS": "off"}, False),
-                                                     ({"PYTEST_VERSION": "9"}, False), ({"PYTEST_CURRENT_TEST": "a"}, False)])
-def test_enabled_outside_tests(tmp_path, environment, kept_there):
-    code = ("from course_lib.grading import check, progress\n"
-            "def bernoulli_chain_loglik(*args):\n    return 0\n"
-            "check('bernoulli_chain_loglik')\nprogress(1)\n")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COURSE_"))}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False,
-                          env={**clean, "PYTHONPATH": str(ROOT), **environment})
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / progress_file.FILE).exists() == kept_there
-    assert ("□ bernoulli_chain_loglik" in done.stdout) == kept_there
 
 
 def test_documented_calls_work(folder, capsys):

@@ -62,15 +62,6 @@ def test_check_all_on_proxy(cls, config, length):
     assert plainly(check_all(proxy(cls, length, **config), length=length)) == plainly(check_all(cls(**config), length=length))
 
 
-@pytest.mark.parametrize("family", [Categorical(3), MixtureOfGaussians(2)])
-def test_families_cross(family):
-    class Mine(NADE):
-        def __init__(self):
-            super().__init__(2, hidden=4, conditional=family)
-
-    assert plainly(check_all(proxy(Mine))) == plainly(check_all(Mine()))
-
-
 class Leak(FVSBN):
     def conditionals(self, x, context=None):
         return self.conditional(x @ self.weight.tril(0).T)
@@ -119,18 +110,6 @@ def test_contract_errors_are_same(cls, config):
     assert plainly(here.value) == plainly(there.value)
 
 
-def test_gradient_by_x():
-    model = NADE(2, hidden=3, conditional=MixtureOfGaussians(2))
-    model.randomize(torch.Generator().manual_seed(0))
-    run = asked(Local(ModelServer(lambda: model)).call)
-    there, found = Proxy(run, run("make", {}, None)), []
-    x, points = torch.randn(4, 2), torch.randn(4, 2)
-    for one in (model, there):
-        leaf = x.clone().requires_grad_()
-        found.append(torch.autograd.grad(one.conditionals(leaf).log_prob(points).sum(), leaf)[0])
-    assert torch.allclose(*found) and found[0].abs().sum() > 0.01
-
-
 @pytest.mark.parametrize("change, said", [
     (lambda facts: facts | {"family": "Cauchy"}, "family"),
     (lambda facts: facts | {"of": {"k": -3}, "family": "Categorical"}, "family"),
@@ -151,19 +130,6 @@ def test_invalid_facts_stop_check(change, said):
     assert said in stop.value.outcome.detail
 
 
-@pytest.mark.parametrize("what, answer", [
-    ("log_prob", torch.zeros(3)), ("log_prob", "high"), ("log_prob", torch.zeros(2, dtype=torch.complex64)),
-    ("conditionals", {"kind": "Categorical", "parameters": [torch.zeros(2, 3, 4)]}),
-    ("conditionals", {"kind": "Bernoulli", "parameters": [torch.zeros(2, 4)]}),
-    ("conditionals", {"kind": "Bernoulli", "parameters": []}), ("conditionals", None),
-])
-def test_invalid_reply_stops_check(what, answer):
-    run = asked(Local(ModelServer(FVSBN)).call)
-    model = Proxy(lambda asked, *args: answer if asked == what else run(asked, *args), run("make", {"n": 3}, None))
-    with pytest.raises(Stop):
-        getattr(model, what)(torch.zeros(2, 3))
-
-
 def test_object_store_is_bounded():
     ask = ModelServer(FVSBN)
     numbers = [ask("make", {"n": 2}) for _ in range(CAPACITY + 3)]
@@ -175,22 +141,6 @@ def test_path_follows_order():
     number = ask("make", {"n": 3, "hidden": 2, "order": [1, 2, 0]})
     W, c = (ask("parameters", number)[name] for name in ("W", "c"))
     assert torch.allclose(ask("path", number, None, x)[:, 0], torch.stack([c, c, c + W[2, 0], c + W[2, 0] + W[0, 0]]))
-
-
-@pytest.mark.parametrize("state, said", [
-    (lambda k, a: a, "that start returns is Tensor"), (lambda k, a: (k, a, a), "a tuple of 3"),
-    (lambda k, a: (0, a), "after 1 update says that 0"), (lambda k, a: (k, a[:, :1 + k]), "after 1 update has shape"),
-])
-def test_path_refuses_other_states(state, said):
-    class Mine(FVSBN):
-        def start(self, batch, context=None):
-            return state(0, torch.zeros(batch, self.n))
-
-        def update(self, kept, x_i):
-            return state(1, torch.zeros(len(x_i), self.n))
-
-    with pytest.raises((TypeError, ValueError), match=said):
-        ModelServer(Mine)("path", {"n": 2}, None, torch.zeros(3, 2))
 
 
 def test_proxy_in_sandbox(tmp_path):

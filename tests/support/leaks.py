@@ -17,6 +17,11 @@ from course_lib.grading.assignments.form import exercise, role
 SENTENCE = 24                                                             # letters; shorter ones say nothing
 
 
+def answer_lines(source: str) -> list[str]:
+    """The lines of the answer in a cell."""
+    return [line for inside, lines in regions.split(source) if inside for line in lines]
+
+
 def find_leaks(pages: Iterable[dict], texts: Iterable[tuple[str, str]]) -> list[str]:
     """The lines of solutions and reasons that stand in the texts, each with where it was found."""
     pages = list(pages)
@@ -40,7 +45,7 @@ def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
     code that a task shows, gives on purpose: a later exercise may hand out what an earlier one asked for. A line
     that the answers of three exercises share, such as `optimizer.zero_grad()`, is an idiom and reveals nothing."""
     pages = list(pages)
-    answers = [{normalize_line(line) for line in regions.answers(cell["source"])}
+    answers = [{normalize_line(line) for line in answer_lines(cell["source"])}
                for page in pages for cell in page["cells"] if role(cell) == "answer"]
     idioms = {line for line, times in Counter(line for lines in answers for line in lines).items() if times >= 3}
     given = {normalize_line(line) for page in pages for cell in page["cells"] if role(cell) == "task"
@@ -54,7 +59,7 @@ def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
         for cell in page["cells"]:
             hidden: list[str] = []
             if role(cell) == "answer":
-                hidden = regions.answers(cell["source"])
+                hidden = answer_lines(cell["source"])
             elif role(cell) == "why":
                 hidden = form.why(cell["source"]).splitlines()
             elif role(cell) == "solution-only":

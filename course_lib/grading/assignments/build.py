@@ -1,10 +1,4 @@
-"""Build exercises/ from solutions/, and the model solutions that `solution(id)` prints.
-
-A solution notebook is the one source, whose generated parts are written too: the lines under the heading of each task, the folded answers
-and reasons, the list of its exercises. Outputs are stored by running the notebooks; those of cells that did not change are kept.
-"""
-from __future__ import annotations
-
+"""Build exercises/ from solutions/, and what `solution(id)` prints. Outputs of cells that did not change are kept."""
 import copy
 import json
 import re
@@ -24,13 +18,12 @@ TASKS = {"write": "Write a function", "find": "Find the fault", "measure": "Pred
 LINES = re.compile(r"\*(Difficulty \d of 5, |You may use ).*\*")
 PAGE = "../book/what-is-judged.md"
 FOLD = "hide-input"
-COMMAND = "python -m course_lib.grading build"
 
 
 def add_arguments(parser) -> None:
     """The options of `build`."""
     parser.add_argument("--check", action="store_true", help="write nothing; say what is stale and exit with 1")
-    form.add_folders(parser, "the notebooks to build")
+    form.add_folders(parser, "the notebooks to build", elsewhere=False)
     parser.add_argument("--store", type=Path, default=Path(str(files("course_lib.exercises") / "solutions.json")), metavar="FILE",
                         help="the model solutions (default: the package's own)")
 
@@ -49,7 +42,7 @@ def run(args) -> int:
         print(*(f"wrote {path}" for path in stale), sep="\n", end="\n" * bool(stale))
     no_output = {path: form.cells_without_output(form.read(path), path) for path in wanted if path.suffix == ".ipynb" and path.exists()}
     if args.check:
-        strays = [*(f"{path} is {'stale' if path.exists() else 'missing'}: run {COMMAND}" for path in stale), *strays, *chain(*no_output.values())]
+        strays = [*(f"{path} is {'stale' if path.exists() else 'missing'}: run python -m course_lib.grading build" for path in stale), *strays, *chain(*no_output.values())]
         if not strays:
             print(f"{len(wanted)} files are as they would be built")
     elif any(no_output.values()):
@@ -65,7 +58,10 @@ def build_files(solutions: Path, exercises: Path, store: Path) -> dict[Path, str
         target = exercises / path.name
         wanted[path] = form.dumps(page)
         wanted[target] = form.dumps(exercise_page(page, path, form.read(target) if target.exists() else None))
-    wanted[store] = json.dumps(model_solutions(pages.values()), indent=1, ensure_ascii=False) + "\n"
+    cells = {(exercise(cell), role(cell)): cell["source"] for page in pages.values() for cell in page["cells"]}
+    stored = {name: {"source": regions.without_marks(cells[name, "answer"]), "why": form.why(cells[name, "why"])}
+              for name in EXERCISES if (name, "answer") in cells}
+    wanted[store] = json.dumps(stored, indent=1, ensure_ascii=False) + "\n"
     return wanted
 
 
@@ -95,7 +91,7 @@ def solution_page(nb: dict, path: Path) -> dict:
         if role(cell) == "task":
             cell["source"] = add_rules(cell["source"], get(exercise(cell)))
         elif role(cell) == "why":
-            cell["source"] = form.fold(cell["source"])
+            cell["source"] = f"<details><summary>Explanation</summary>\n\n{form.why(cell['source'])}\n\n</details>"
         elif role(cell) == "answer":
             tags = cell["metadata"].get("tags", [])
             cell["metadata"]["tags"] = tags if FOLD in tags else [*tags, FOLD]
@@ -105,8 +101,7 @@ def solution_page(nb: dict, path: Path) -> dict:
 
 
 def exercise_page(page: dict, path: Path, old: dict | None) -> dict:
-    """The notebook for learners: answers taken out, a link to the solution in place of its reason; the outputs that `old`
-    stores for the same cells."""
+    """The notebook for learners: without answers, with links in place of reasons and the outputs that `old` stores."""
     nb, cells, titles = copy.deepcopy(page), [], {}
     nb["metadata"].pop("widgets", None)
     for cell in nb["cells"]:
@@ -126,20 +121,14 @@ def exercise_page(page: dict, path: Path, old: dict | None) -> dict:
         cells.append(cell)
     cells[0]["source"] = cells[0]["source"].replace("# Solutions", "# Exercises", 1)
     nb = form.normal({**nb, "cells": cells}, path.stem)
-    if old is not None:
-        restore_outputs(nb, old)
-    return form.normal(nb, path.stem)
-
-
-def restore_outputs(nb: dict, old: dict) -> None:
-    """Give each code cell the outputs that a cell with the same content stores in `old`."""
-    stored = {cell.get("id"): cell for cell in old["cells"] if cell["cell_type"] == "code"}
+    stored = {cell.get("id"): cell for cell in old["cells"] if cell["cell_type"] == "code"} if old else {}
     for cell in nb["cells"]:
         before = stored.get(cell["id"]) if cell["cell_type"] == "code" else None
         if before and before["source"] == cell["source"]:
             cell["outputs"], cell["execution_count"] = before["outputs"], before["execution_count"]
-    if "widgets" in old["metadata"]:
+    if old and "widgets" in old["metadata"]:
         nb["metadata"]["widgets"] = old["metadata"]["widgets"]
+    return form.normal(nb, path.stem)
 
 
 def add_rules(source: str, each: Exercise) -> str:
@@ -151,10 +140,3 @@ def add_rules(source: str, each: Exercise) -> str:
             f"{TASKS[each.kind]}. Practices {', '.join(each.points)}.*")
     rules = each.rules.replace("any library function", f"[any library function]({PAGE})", 1)
     return "\n".join([title, "", line, "", f"*{rules}*", "", *rest])
-
-
-def model_solutions(pages) -> dict[str, dict[str, str]]:
-    """For each exercise the source of its solution and the reason, in the order of the registry."""
-    cells = {(exercise(cell), role(cell)): cell["source"] for page in pages for cell in page["cells"]}
-    return {name: {"source": regions.without_marks(cells[name, "answer"]), "why": form.why(cells[name, "why"])}
-            for name in EXERCISES if (name, "answer") in cells}

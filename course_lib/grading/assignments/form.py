@@ -1,9 +1,4 @@
-"""Notebooks as plain data: read, written in the book's normal form, and checked for what exercises need.
-
-The role of a cell is in its metadata, {"course": {"role": ..., "exercise": id}}: one of ROLES; a cell without a role is for everybody.
-"""
-from __future__ import annotations
-
+"""Notebooks: read, written in the book's normal form, and checked for what exercises need. A cell without a role is for everybody."""
 import copy
 import hashlib
 import json
@@ -16,7 +11,7 @@ from pathlib import Path
 from course_lib.exercises import chapter_slug, of_chapter
 from course_lib.grading.assignments import regions
 
-KINDS = {"task": "markdown", "answer": "code", "check": "code", "why": "markdown"}       # each once an exercise
+KINDS = ("task", "answer", "check", "why")               # each once an exercise; in the metadata, {"course": {"role": ..., "exercise": id}}
 ROLES = (*KINDS, "solution-only", "solution-link")
 NOTEBOOK_METADATA = ("accelerator", "course", "kernelspec", "language_info", "mystnb", "widgets")
 CELL_METADATA = ("cellView", "course", "jupyter", "mystnb", "nbgrader", "slideshow", "tags")
@@ -28,11 +23,15 @@ class FormError(ValueError):
     """A notebook that cannot be used; one line for each fault, with the notebook, the cell, what is needed."""
 
 
-def add_folders(parser, exercises: str = "") -> None:
-    """The options that name the folders of notebooks; that of the exercises has this help."""
+def add_folders(parser, exercises: str = "", elsewhere: bool = True) -> None:
+    """The options that name folders, that of the exercises with this help, and those of what is written elsewhere."""
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR", help="the notebooks with the answers (default: solutions)")
     if exercises:
         parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR", help=f"{exercises} (default: exercises)")
+    if elsewhere:
+        parser.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
+                            help="only the notebooks of these chapters, by slug or number (default: all)")
+        parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -157,50 +156,29 @@ def heading(source: str) -> str | None:
 
 
 def find_faults(nb: dict, path: Path) -> list[str]:
-    """What a solution notebook lacks to be the source of the exercises of its chapter. Cells count from 1."""
-    place = f"{path.parent.name}/{path.name}"
-    faults, cells, headings = [], {}, set()              # cells: the numbers of those with an exercise and a role
-    wanted = [each.id for each in of_chapter(chapter(path))]
+    """What a solution notebook lacks: for each exercise of its chapter a task, an answer, a check and a reason, in this order."""
+    faults, wanted = [], [each.id for each in of_chapter(chapter(path))]
+    cells: dict[str | None, list[tuple[str, int, str]]] = {}
     if not nb["cells"] or not re.match(r"# Solutions\b", nb["cells"][0]["source"]):
         faults.append(f"{cell_place(path, 1)}: the title must begin with `# Solutions`; the exercises get `# Exercises`")
     for number, cell in enumerate(nb["cells"], 1):
-        def add(sentence, number=number):
-            faults.append(f"{cell_place(path, number)} {sentence}")
-
-        kind, name, source = role(cell), exercise(cell), cell["source"]
-        if kind is not None and kind not in ROLES[:-1]:
-            add(f"has the role {kind!r}; the roles are {', '.join(ROLES[:-1])}")
-        elif kind is None and cell["cell_type"] == "code" and regions.BEGIN in source:
-            add("holds an answer and has no role: set its metadata course.role to answer")
-        if kind not in KINDS:
+        if role(cell) in KINDS:
+            cells.setdefault(exercise(cell), []).append((role(cell), number, cell["source"]))
+        elif cell["cell_type"] == "code" and regions.BEGIN in cell["source"]:
+            faults.append(f"{cell_place(path, number)} holds an answer and has no role: set its metadata course.role to answer")
+    for name in dict.fromkeys([*wanted, *cells]):
+        own = cells.get(name, [])
+        if name not in wanted or [kind for kind, *_ in own] != [*KINDS]:
+            found = ", ".join(f"{kind} (cell {number})" for kind, number, _ in own) or "none"
+            faults.append(f"{cell_place(path, own[0][1] if own else 1)}: of the exercise {name!r} there is {found}; each exercise of chapter "
+                          f"{chapter(path)} needs one cell each of {', '.join(KINDS)}, in this order")
             continue
-        if name not in wanted:
-            add(f"belongs to the exercise {name!r}; chapter {chapter(path)} has {', '.join(wanted) or 'none'}")
-            continue
-        cells.setdefault((name, kind), []).append(number)
-        if cell["cell_type"] != KINDS[kind]:
-            add(f"has the role {kind} and is a {cell['cell_type']} cell; it must be a {KINDS[kind]} cell")
-        elif kind == "task":
-            title = heading(source)
-            if not title:
-                add("is a task and must open with a heading, `## Title`")
-            elif slug(title) in headings:
-                add(f"has the heading of another task, {title!r}; a link could not tell them apart")
-            headings.add(slug(title or ""))
-        elif kind == "answer":
-            for fault in regions.find_faults(source, name):
-                add(fault)
-        elif kind == "check" and source.strip() != f'check("{name}")':
-            add(f'is the check of {name}; its one line must be check("{name}")')
-        elif kind == "why" and not why(source):
-            add("says nothing: the reason why the solution is so belongs here")
-    for name in wanted:
-        numbers = [cells.get((name, kind), []) for kind in KINDS]
-        faults += [f"{place} has {len(at)} cells with the role {kind} for {name}{': cells ' + ', '.join(map(str, at)) if at else ''}; it needs one"
-                   for kind, at in zip(KINDS, numbers, strict=True) if len(at) != 1]
-        order = [at[0] for at in numbers if at]
-        if order != sorted(order):
-            faults.append(f"{place} has the cells of {name} out of order; it is {', '.join(KINDS)}")
+        for kind, number, source in own:
+            fault = {"task": "" if heading(source) else "is a task and must open with a heading, `## Title`",
+                     "check": "" if source.strip() == f'check("{name}")' else f'must be the one line check("{name}")',
+                     "why": "" if why(source) else "says nothing: the reason why the solution is so belongs here",
+                     "answer": regions.find_fault(source, name) if kind == "answer" else ""}[kind]
+            faults += [f"{cell_place(path, number)} {fault}"] if fault else []
     return faults
 
 
@@ -217,11 +195,6 @@ def why(source: str) -> str:
     """The text of a why cell, folded or not."""
     match = DETAILS.fullmatch(source.strip())
     return (match[1] if match else source).strip()
-
-
-def fold(source: str) -> str:
-    """An explanation that the reader opens."""
-    return f"<details><summary>Explanation</summary>\n\n{why(source)}\n\n</details>"
 
 
 def cells_without_output(nb: dict, path: Path) -> list[str]:

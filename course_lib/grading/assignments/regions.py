@@ -1,6 +1,4 @@
 """The answer in a cell: the lines between the comment lines `### BEGIN SOLUTION` and `### END SOLUTION`."""
-from __future__ import annotations
-
 import ast
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -26,11 +24,6 @@ def split(source: str) -> list[tuple[bool, list[str]]]:
     return pieces
 
 
-def answers(source: str) -> list[str]:
-    """The lines of the answer alone."""
-    return [line for inside, lines in split(source) if inside for line in lines]
-
-
 def without_marks(source: str) -> str:
     """The cell as somebody would write it."""
     return "\n".join(line for _, lines in split(source) for line in lines)
@@ -45,30 +38,15 @@ def stub(source: str) -> str:
     return "\n".join(left)
 
 
-def find_faults(source: str, name: str) -> list[str]:
-    """What prevents a cell from being the answer to the exercise `name`; one sentence each."""
+def find_fault(source: str, name: str) -> str:
+    """What prevents a cell from being the answer to the exercise `name`; empty if nothing does."""
     try:
-        pieces = split(source)
-    except ValueError as problem:
-        return [str(problem)]
-    if not any(line.strip() for inside, lines in pieces if inside for line in lines):
-        return [f"holds no answer: put it between the lines {BEGIN!r} and {END!r}"]
-    try:
-        tree = ast.parse(without_marks(source))
-    except SyntaxError as problem:
-        return [f"is not Python: {problem.msg}, line {problem.lineno} without the marks"]
-    definitions = [node for node in tree.body if isinstance(node, DEFINITIONS) and node.name == name]
-    if len(definitions) != 1:
-        return [f"defines {name} {len(definitions)} times; it must define it once, at the top level"]
-    try:
-        left = ast.parse(stub(source))
-    except SyntaxError:
-        return ["is not Python once the answer is taken out: the marks must stand inside the function, around whole statements"]
-    function = next((node for node in left.body if isinstance(node, DEFINITIONS) and node.name == name), None)
-    if function is None:
-        word = "class" if isinstance(definitions[0], ast.ClassDef) else "def"
-        return [f"has the line `{word} {name}(...)` between the marks; it must stay outside, with the docstring"]
-    if not ast.get_docstring(function):
-        return [f"has no docstring of {name} outside the marks: learners need it"]
-    stubs = [node for node in ast.walk(function) if isinstance(node, ast.Raise) and ast.unparse(node) == STUB]
-    return [] if stubs else [f"has its answer outside of {name}; it belongs into the function"]
+        ast.parse(without_marks(source))
+        body = ast.parse(stub(source)).body
+    except (SyntaxError, ValueError) as problem:
+        return f"is not Python, with the answer or without it: {problem}"
+    definitions = [node for node in body if isinstance(node, DEFINITIONS) and node.name == name]
+    if len(definitions) != 1 or not ast.get_docstring(definitions[0]) or STUB not in ast.unparse(definitions[0]):
+        return (f"must define {name} once, at the top level; its docstring stands outside the lines {BEGIN!r} and {END!r}, and its answer "
+                "between them")
+    return ""

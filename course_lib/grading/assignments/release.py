@@ -1,6 +1,4 @@
 """Two bundles for a class: one for students, without one line of a solution, and one with the solutions."""
-from __future__ import annotations
-
 import re
 import sys
 from importlib import metadata
@@ -10,7 +8,6 @@ from course_lib.grading.assignments import build, form
 from course_lib.grading.assignments.form import FormError, role
 
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)[^)]*\)")         # links to files of the book
-
 NO_ADDRESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 
 
@@ -18,9 +15,6 @@ def add_arguments(parser) -> None:
     """The options of `release`."""
     parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="gets the folders student and solutions")
     form.add_folders(parser, "where the outputs of the exercises are stored")
-    parser.add_argument("--chapter", type=lambda text: text.split(","), metavar="NAME,NAME",
-                        help="only the notebooks of these chapters, by slug or number, for a release week by week (default: all)")
-    parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
 def run(args) -> int:
@@ -49,19 +43,18 @@ def run(args) -> int:
 
 def make_bundles(pages: dict[Path, dict], exercises: Path) -> tuple[dict[str, str], dict[str, str]]:
     """The files of both bundles, by their names. Built from the solutions, so they are never stale."""
-    student, teacher, titles = {}, {}, []
-    requirement = None
+    student, teacher, titles, address = {}, {}, [], None
     for path, page in pages.items():
         stored = exercises / path.name
         nb = build.exercise_page(page, path, form.read(stored) if stored.exists() else None)
-        requirement = requirement or find_address(nb)
+        address = address or re.search(r'"(course-lib @ git\+[^"]+)"', "\n".join(cell["source"] for cell in nb["cells"]))      # of the set-up
         titles.append(f"- `{{folder}}/{path.name}`: " + page["cells"][0]["source"].splitlines()[0].split(": ", 1)[-1])
         student[f"exercises/{path.name}"] = form.dumps(strip_links(nb, path.stem))
         teacher[f"solutions/{path.name}"] = form.dumps(strip_links(page, path.stem))
     lists = {folder: "\n".join(titles).format(folder=folder) for folder in ("exercises", "solutions")}
     for bundle, name, folder in ((student, "student.md", "exercises"), (teacher, "teacher.md", "solutions")):
         bundle["README.md"] = Path(__file__).with_name(name).read_text("utf-8").format(notebooks=lists[folder])
-        bundle["requirements.txt"] = requirements(requirement)
+        bundle["requirements.txt"] = requirements(address and address[1])
     return student, teacher
 
 
@@ -72,12 +65,6 @@ def strip_links(nb: dict, stem: str) -> dict:
         if cell["cell_type"] == "markdown":
             cell["source"] = OUTSIDE.sub(r"\1", cell["source"])
     return form.normal({**nb, "cells": cells}, stem)
-
-
-def find_address(nb: dict) -> str | None:
-    """Where the set-up cell of the notebook installs the library from, if the course has a public address."""
-    match = re.search(r'"(course-lib @ git\+[^"]+)"', "\n".join(cell["source"] for cell in nb["cells"]))
-    return match[1] if match else None
 
 
 def requirements(course: str | None) -> str:

@@ -1,40 +1,28 @@
-"""Collect submissions: the notebooks in folders, archives and downloads of Moodle or Canvas, each with its student, before anything is
-graded. Where the student is not clear there is an error, so that no work is counted for another student."""
-from __future__ import annotations
-
+"""Collect submissions, from folders, zip files and downloads of Moodle or Canvas, each with its student; one who is not clear is an error."""
 import os
 import re
-import time
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_lib.grading.classroom.grading import printable
+from course_lib.grading.classroom.grading import NAMES, printable
 from course_lib.grading.classroom.roster import Roster, normalize_spaces
-from course_lib.grading.classroom.selection import chapter_in_name
-from course_lib.grading.submissions import archives
-from course_lib.grading.submissions.archives import is_archive, without_suffix
-from course_lib.grading.submissions.files import Unreadable
+from course_lib.grading.submissions import files
+from course_lib.grading.submissions.files import Unreadable, is_archive, members, split_path
 
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
-CANVAS = re.compile(r"^(?P<name>[^_]+)(?:_LATE)?_(?P<number>\d+)_(?P<file>\d+)_.")
-ANONYMOUS = re.compile(r"^(?:LATE_)?(?P<name>anon_[A-Za-z0-9]+)(?:_LATE)?(?P<number>)_(?P<file>\d+)_.")
-SHORTEST = 3                    # digits of Canvas' numbers in a name, unless a roster has the number
+CANVAS = re.compile(r"^(?P<name>[^_]+)(?:_LATE)?_(?P<number>\d+)_\d+_.")
 IGNORED = ("__MACOSX", "__pycache__", "node_modules", "site-packages")      # folders that tools make
-LISTING = 60.0                              # seconds to list the archives in one folder of the class
-KINDS = "a notebook (.ipynb), a script (.py), or a zip or tar file of these"
+KINDS = "a notebook (.ipynb), a script (.py), or a zip file of these"
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One file and the student it belongs to. The path may lead into an archive; `twice` if that has several entries of its name;
-    `download` is the name that Moodle or Canvas gave it or its folder."""
+    """One file, perhaps in an archive, and its student; `download` is the name that Moodle or Canvas gave it or its folder."""
 
     student: str
     path: str
-    twice: bool = False
     download: str = ""
 
 
@@ -49,23 +37,17 @@ class Collected:
 
 @dataclass(frozen=True)
 class File:
-    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), its path,
-    whether it is or may hold a notebook, and whether its archive has several entries of its name."""
+    """A file: the names of its folders and its own, outside of a student's archive; its path; whether it may hold a notebook."""
 
     names: tuple[str, ...]
     path: str
     readable: bool
-    twice: bool = False
 
 
 def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
-    """The notebooks at these paths and below them, each with its student; a file that is named twice once.
-
-    Several paths are taken as if the folder that they have in common had been named. The student is the first folder below it, or the
-    file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one who is known by the name of a folder
-    on the way, of the file, or by the beginning of it. Raises ValueError if a path does not exist, if there is no notebook, or if a student
-    cannot be told from another.
-    """
+    """The notebooks at these paths and below them, each once, with its student: the name that Moodle or Canvas wrote, the one whom the roster
+    knows by a folder, the file's name or its beginning, or the first folder below the one that all paths share. Raises ValueError if a path
+    does not exist, if there is no notebook, or if a student cannot be told from another."""
     def display(file: File) -> str:                      # as the command line has it: absolute, or from the folder of now
         return file.path if any(map(os.path.isabs, paths)) else os.path.relpath(file.path)
 
@@ -76,45 +58,38 @@ def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
         raise ValueError(f"no notebook in {', '.join(paths)}: looked for {KINDS}")
     if not roster:
         check_one_class(root, notebooks)
-    given = os.path.basename(root) if root in map(os.path.abspath, paths) else ""
-    canvas = Counter(match["file"] for name in {file.names[0] for file in notebooks} if (match := match_canvas(name, roster)))
+    given = (Path(root).stem if is_archive(root) else os.path.basename(root)) if root in map(os.path.abspath, paths) else ""
     empty = folders_without_notebook(notebooks, others)
-    students = disambiguate([(file, *student_of(file, given, roster, canvas)) for file in [*notebooks, *empty]])
+    students = disambiguate([(file, *student_of(file, given, roster)) for file in [*notebooks, *empty]])
     known = {student for _, student in students[:len(notebooks)]}
     if roster and not known & set(roster.students):
         raise ValueError(f"no notebook belongs to a student of the roster: it names {roster.students[0]}, and the first notebook is of "
                          f"{students[0][1]}")
-    submissions = {file: Submission(student, display(file), file.twice, file.names[0] if match_download(file, canvas, roster) else "")
+    submissions = {file: Submission(student, display(file), file.names[0] if match_download(file, roster) else "")
                    for i, (file, student) in enumerate(students)
                    if i < len(notebooks) or student not in known and (not roster or student in roster.students)}
     return Collected(sorted(submissions.values(), key=lambda item: os.path.abspath(item.path)),
                      [display(file) for file in others if len(file.names) == 1 and file not in empty],
                      [item for file, item in submissions.items() if item.student in roster.students
-                      and not any(map(roster.find, possible_names(file, given))) and not match_download(file, canvas, roster)])
+                      and not any(map(roster.find, possible_names(file, given))) and not match_download(file, roster)])
 
 
 def common_folder(paths: Sequence[str]) -> str:
     """The folder or archive that all paths have in common. Raises ValueError if one of them does not exist."""
-    missing = [path for path in paths if not os.path.lexists(path) and not archives.split_path(path)]
+    missing = [path for path in paths if not os.path.lexists(path) and not split_path(path)]
     if missing:
         raise ValueError(f"there is no {' and no '.join(missing)}")
     whole = {os.path.abspath(path) for path in paths}
     root = os.path.commonpath(whole)
-    return os.path.dirname(root) if root in whole and not os.path.isdir(root) and not archives.split_path(root) else root
+    return os.path.dirname(root) if root in whole and not os.path.isdir(root) and not split_path(root) else root
 
 
 def list_files(paths: Sequence[str], root: str) -> list[File]:
-    """The files at these paths and below them, in order. The one folder that all of an archive lies in is left out of the names if it
-    is called as the archive is: a folder that was packed as it stood."""
-    spent: Counter = Counter()                           # seconds, by the first folder
-    by_path: dict[str, File] = {}
-    for path in sorted(set(map(os.path.abspath, paths))):
-        files = list(walk(path, root, spent))
-        count = Counter(file.path for file in files)
-        by_path |= {file.path: replace(file, twice=count[file.path] > 1) for file in files}
+    """The files at these paths and below them, in order. A folder that was packed as it stood is left out of the names."""
+    by_path = {file.path: file for path in map(os.path.abspath, paths) for file in walk(path, root)}
     files = [by_path[path] for path in sorted(by_path)]
     tops = {file.names[0] if len(file.names) > 1 else "" for file in files}
-    packed = is_archive(root) and tops == {without_suffix(os.path.basename(root))}
+    packed = is_archive(root) and tops == {Path(root).stem}
     return [replace(file, names=file.names[1:]) for file in files] if packed else files
 
 
@@ -130,53 +105,44 @@ def folders_without_notebook(notebooks: Sequence[File], others: Sequence[File]) 
     return list(folders.values())
 
 
-def walk(path: str, root: str, spent: Counter) -> Iterator[File]:
+def walk(path: str, root: str) -> Iterator[File]:
     """The files at and below a path; empty folders too, and those that are too deep or closed."""
     names = Path(os.path.relpath(path, root)).parts if path != root else ()
-    inside = archives.split_path(path)
+    inside = split_path(path)
     if inside and (inside[1] or is_archive(path)):
-        yield from walk_archive(path, names, spent)
+        yield from walk_archive(path, names)
     elif os.path.isdir(path) and (not os.path.islink(path) or not names):
         try:
             entries = sorted(entry for entry in os.listdir(path) if not entry.startswith(".") and entry not in IGNORED)
         except PermissionError:
             entries = []
-        if names and (not entries or len(names) > archives.PARTS):
+        if names and (not entries or len(names) > files.PARTS):
             yield File(names, path, False)
             return
         for entry in entries:
-            yield from walk(os.path.join(path, entry), root, spent)
+            yield from walk(os.path.join(path, entry), root)
     else:
         yield File(names, path, is_notebook(path) or is_archive(path))
 
 
-def walk_archive(path: str, names: tuple[str, ...], spent: Counter) -> Iterator[File]:
-    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and holds a notebook or
-    is reported; in one that is the class itself the names inside tell the students."""
-    whole = File(names, path, True)                      # to be reported as unreadable
-    if names and spent[names[0]] > LISTING:
-        yield whole
-        return
-    began = time.monotonic()
+def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[File]:
+    """The files in an archive. One that was handed in is its student's as a whole; in that of the class the names inside tell the students."""
     try:
-        inside = [(tuple(name.split("/")), os.path.join(path, *name.split("/"))) for name in archives.members(path)]
+        inside = [(tuple(name.split("/")), os.path.join(path, *name.split("/"))) for name in members(path)]
     except Unreadable as problem:
         if not names:
             raise ValueError(f"{path}: {problem}") from None
         inside = []
-    spent.update({names[0]: time.monotonic() - began} if names else {})
     inside = [(parts, place) for parts, place in inside if not any(name.startswith(".") or name in IGNORED for name in parts)]
     if not names:
         for parts, place in inside:
-            yield from walk_archive(place, parts, spent) if is_archive(place) else [File(parts, place, is_notebook(place))]
+            yield from walk_archive(place, parts) if is_archive(place) else [File(parts, place, is_notebook(place))]
         return
     notebooks = [place for _, place in inside if is_notebook(place)]
-    if len(set(notebooks)) > archives.MOST:              # perhaps with a whole library of scripts
+    if len(notebooks) > files.MOST:                   # perhaps with a whole library of scripts
         notebooks = [place for place in notebooks if not place.lower().endswith(".py")]
-    if not notebooks or len(set(notebooks)) > archives.MOST:
-        yield whole
-    else:
-        yield from (File(names, place, True) for place in notebooks)
+    whole = [path] if not notebooks or len(notebooks) > files.MOST else notebooks         # to be reported as unreadable
+    yield from (File(names, place, True) for place in whole)
 
 
 def is_notebook(path: str) -> bool:
@@ -190,52 +156,39 @@ def check_one_class(root: str, files: Sequence[File]) -> None:
     if len({file.names[0] for file in files}) != 1 or len(files[0].names) == 1 or MOODLE.match(top):
         return
     folders = {file.names[1] for file in files if len(file.names) > 2}
-    if len(folders) > 1 or any(MOODLE.match(name) or match_canvas(name, Roster()) for file in files for name in file.names[1:2]):
+    if len(folders) > 1 or any(MOODLE.match(name) for file in files for name in file.names[1:2]):
         raise ValueError(f"all notebooks in {root} lie in one folder of it, {top}, and in folders of that. If it holds the class, name "
                          f"it: {os.path.join(root, top)}. If it is one student's, name the student in a --roster")
 
 
-def match_canvas(name: str, roster: Roster) -> re.Match | None:
-    """The name and the numbers that Canvas wrote into the name of a file: it leaves letters with their marks, and digits. Anonymous
-    grading has a code in place of both."""
-    if match := ANONYMOUS.match(name):
-        return match
-    match = CANVAS.match(name)
-    known = match and (min(len(match["number"]), len(match["file"])) >= SHORTEST or roster.has_number(match["number"]))
-    return match if known and all(char.isalnum() or unicodedata.category(char)[0] == "M" for char in match["name"]) else None
+def match_download(file: File, roster: Roster) -> re.Match | None:
+    """The name and the number that Moodle or Canvas wrote; many names look like those of Canvas, so the roster must have the number."""
+    match = CANVAS.match(file.names[0]) if len(file.names) == 1 else None
+    return MOODLE.match(file.names[0]) or (match if match and match["number"] in {person.number for person in roster.people} else None)
 
 
-def match_download(file: File, canvas: Counter, roster: Roster) -> re.Match | None:
-    """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. `canvas` counts the
-    numbers of files that Canvas would have written: it gives each one of its own, so a copy needs a student whose number is on the roster."""
-    match = match_canvas(file.names[0], roster) if len(file.names) == 1 else None
-    return MOODLE.match(file.names[0]) or (match if match and (canvas[match["file"]] < 2 or roster.has_number(match["number"])) else None)
-
-
-def student_of(file: File, given: str, roster: Roster, canvas: Counter) -> tuple[str, str]:
-    """The student of a file, and the number beside the name if Moodle or Canvas wrote one. `given` is the folder or the
-    archive that was named on the command line, if it was one."""
-    if download := match_download(file, canvas, roster):
+def student_of(file: File, given: str, roster: Roster) -> tuple[str, str]:
+    """The student of a file, and Moodle's number beside the name; `given` is the folder or archive of the command line, if it was one."""
+    if download := match_download(file, roster):
         student = roster.find_download(download["name"], download["number"])
         return (student, "") if student else (download["name"], download["number"])
-    folders, stem = file.names[:-1], without_suffix(file.names[-1])
+    folders, stem = file.names[:-1], Path(file.names[-1]).stem
     prefixes = [stem[:i] for i in reversed(range(len(stem))) if stem[i] in "_- "]      # "mo_lee" and "mo" of "mo_lee_03"
     for candidate in [*possible_names(file, given), *prefixes]:
         if student := roster.find(candidate):
             return student, ""
-    if not folders and given and chapter_in_name(stem, whole=True):
-        return without_suffix(given), ""                 # the folder of one student, with a file called as the chapter
+    if not folders and given and stem in NAMES:
+        return given, ""                                # the folder of one student, with a file called as the chapter
     return folders[0] if folders else stem, ""
 
 
 def possible_names(file: File, given: str) -> list[str]:
     """What may be the name of a file's student: its folders, its own name, the folder or archive that was named."""
-    return [*file.names[:-1], without_suffix(file.names[-1]), *([without_suffix(given)] if given else [])]
+    return [*file.names[:-1], Path(file.names[-1]).stem, *([given] if given else [])]
 
 
 def disambiguate(files: Sequence[tuple[File, str, str]]) -> list[tuple[File, str]]:
-    """Each file with the name of its student as reports show it: with the number, where two have the same name. Raises
-    ValueError if the names of two are the same but for blanks."""
+    """Each file with its student's name as reports show it. Raises ValueError if two names are the same but for blanks."""
     people = Counter(name for name, _ in {(name, number) for _, name, number in files})
     named = [(file, f"{name} ({number})" if number and people[name] > 1 else name) for file, name, number in files]
     alike: dict[str, set[str]] = {}

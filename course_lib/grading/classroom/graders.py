@@ -1,23 +1,27 @@
-"""Several graders of a class, each a process with a worker and a pipe of its own, so one that is killed cannot stop the others: it is
-replaced, and its submission is given to another once more."""
-from __future__ import annotations
-
+"""Grade the submissions of a class, in this process or in several; if one is killed, its students are graded again, each alone."""
 import multiprocessing
 import signal
-import sys
-from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
+
+import torch
 
 from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, grade_file
 from course_lib.grading.protocol.process import prctl
-from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+from course_lib.grading.sandbox.sandbox import LIMITS, Limits, NoSandbox, Unisolated, Worker
+from course_lib.grading.submissions.files import MOST
 
 TRIES = 2
 OVER = "the notebooks of this student before it took more than {:g} seconds together"
+Results = Iterator[tuple[Submission, Graded | str]]       # a record, or the reason why there is none
+
+_worker = None                          # of a process of the pool
 
 
 @dataclass(frozen=True)
@@ -29,71 +33,69 @@ class Task:
     limits: Limits = Limits()
 
 
-def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) -> Iterator[tuple[Submission, Graded | str]]:
-    """Each submission with its record, or with the reason why it has none, in the order in which they finish. With one worker in this
-    process, with more in as many others. A student whose submissions have taken `task.limits.student` seconds has none graded any more."""
-    spent: Counter = Counter()                           # seconds, by student
-
-    def spend(item: Submission, result: Graded | str) -> tuple[Submission, Graded | str]:
-        spent[item.student] += result.seconds if isinstance(result, Graded) else 0
-        return item, result
-
-    for spare in workers[max(1, len(items)):]:
-        spare.close()
-    workers = workers[:max(1, len(items))]
-    if len(workers) == 1:
-        for item in items:
-            over = spent[item.student] >= task.limits.student
-            yield (item, OVER.format(task.limits.student)) if over else spend(item, grade_with(workers[0], item, task))
+def grade_all(items: Sequence[Submission], task: Task, worker: Worker, jobs: int = 1) -> Results:
+    """Each submission with its record, or with the reason why it has none, in the order in which they finish."""
+    students: dict[str, list[Submission]] = {}
+    for item in items:
+        students.setdefault(item.student, []).append(item)
+    left = list(students.values())
+    if min(jobs, len(left)) < 2:
+        for own in left:
+            yield from grade_student(own, task, worker)
         return
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    waiting, tries, busy = deque(items), Counter(), {}      # busy: the process and the submission of each pipe
+    worker.close()
+    with process_pool(min(jobs, len(left)), worker) as pool:
+        running = {pool.submit(grade_in_pool, own, task): own for own in left}
+        for future in as_completed(running):
+            with suppress(BrokenProcessPool):
+                yield from future.result()
+                left.remove(running[future])
+    for own in left:
+        with process_pool(1, worker) as pool:
+            try:
+                yield from pool.submit(grade_in_pool, own, task).result()
+            except BrokenProcessPool:
+                yield from ((item, "the grader stopped") for item in own)
 
-    def start_grader(worker: Worker) -> None:
-        own_end, other_end = context.Pipe()
-        forked = worker if context.get_start_method() == "fork" else None
-        others = [*busy, *(other.control for other in workers if other is not worker and other.control is not None)] if forked else []
-        process = context.Process(target=run_grader, daemon=True, args=(other_end, [own_end, *others], forked, worker.level, worker.require, task))
-        process.start()
-        other_end.close()
-        worker.detach_after_fork()                       # the grader has it now
-        busy[own_end] = process, None
 
-    for worker in workers:
-        start_grader(worker)
+@contextmanager
+def process_pool(count: int, worker: Worker) -> Iterator[ProcessPoolExecutor]:
+    """A pool of graders with workers of this level; what they still do when the block is left early is stopped."""
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), start_worker, (worker.level,))
     try:
-        while busy:
-            for pipe, (process, item) in list(busy.items()):
-                while item is None and waiting and spent[waiting[0].student] >= task.limits.student:
-                    yield waiting.popleft(), OVER.format(task.limits.student)
-                if item is None and waiting:
-                    item = waiting.popleft()
-                    tries[item] += 1
-                    busy[pipe] = process, item
-                    pipe.send(item)
-                elif item is None:
-                    pipe.close()
-                    process.join(10)
-                    process.kill()
-                    del busy[pipe]
-            for pipe in wait(list(busy)) if busy else ():
-                process, item = busy[pipe]
-                try:
-                    result = pipe.recv()
-                except (EOFError, OSError):
-                    process.join(10)
-                    del busy[pipe]
-                    if tries[item] < TRIES:
-                        waiting.appendleft(item)
-                    else:
-                        yield item, f"the grader stopped (exit code {process.exitcode})"
-                    start_grader(Worker(workers[0].require, workers[0].level))
-                    continue
-                busy[pipe] = process, None
-                yield spend(item, result)
-    finally:
-        for process, _ in busy.values():
+        yield pool
+    except BaseException:
+        for process in multiprocessing.active_children():
             process.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def start_worker(level: str) -> None:
+    """The first call in a process of the pool."""
+    global _worker
+    prctl(1, signal.SIGKILL)                             # PR_SET_PDEATHSIG: it ends with the process that it works for
+    signal.signal(signal.SIGINT, signal.SIG_IGN)         # which stops it
+    torch.set_num_threads(1)
+    _worker = Unisolated() if level == LIMITS else Worker(level)
+    Finalize(None, _worker.close, exitpriority=1)
+
+
+def grade_in_pool(items: Sequence[Submission], task: Task) -> list[tuple[Submission, Graded | str]]:
+    """As `grade_student`, with the worker of this process."""
+    return list(grade_student(items, task, _worker))
+
+
+def grade_student(items: Sequence[Submission], task: Task, worker: Worker) -> Results:
+    """The results of one student's submissions; beyond MOST, or when they have taken `task.limits.student` seconds, none is graded any more."""
+    spent = 0.0
+    for number, item in enumerate(items):
+        result: Graded | str = f"{MOST} notebooks of this student are graded in one run" if number >= MOST else OVER.format(task.limits.student)
+        if number < MOST and spent < task.limits.student:
+            result = grade_with(worker, item, task)
+            spent += result.seconds if isinstance(result, Graded) else 0
+        yield item, result
 
 
 def grade_with(worker: Worker, item: Submission, task: Task) -> Graded | str:
@@ -105,22 +107,3 @@ def grade_with(worker: Worker, item: Submission, task: Task) -> Graded | str:
         except NoSandbox as problem:
             reason = str(problem)
     return reason
-
-
-def run_grader(pipe, others, worker: Worker | None, level: str, require: bool, task: Task) -> None:
-    """A grader: receive submissions, send their records."""
-    if sys.platform == "linux":
-        prctl(1, signal.SIGKILL)                         # PR_SET_PDEATHSIG: it ends with the process that it works for
-    if worker is not None:                               # forked: close what belongs to the parent
-        for other in others:
-            other.close()
-    import torch
-
-    torch.set_num_threads(1)
-    with worker or Worker(require, level) as own_worker:
-        while True:
-            try:
-                item = pipe.recv()
-            except (EOFError, KeyboardInterrupt):
-                return
-            pipe.send(grade_with(own_worker, item, task))

@@ -1,25 +1,22 @@
-"""Grade one notebook: a report on each exercise, and notes on what was left out of it. The grader draws the inputs and compares; the
-worker holds the learner's definitions. Stored outputs, marks included, are ignored."""
-from __future__ import annotations
-
+"""Grade one notebook: a report on each exercise, and notes on what was left out of it. Stored outputs are ignored."""
 import hashlib
 import os
-import re
 import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from course_lib.grading.classroom import selection
+from course_lib.exercises import chapters
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.remote import Overworked, Remote, bounded
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
-from course_lib.grading.submissions import archives
+from course_lib.grading.submissions import files
 from course_lib.grading.submissions.files import Unreadable
 from course_lib.grading.submissions.notebook import Entangled, Notebook, read
 from course_lib.grading.verdict import STATES, Report, grade
 
+NAMES = {f"{row['number']}-{slug}": slug for slug, row in chapters().items()}        # of each chapter's notebook
 NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name")
 SHOWN = 20_000                  # characters of an answer that a report shows
 LONGEST = 5_000                 # characters of a message or a note
@@ -41,6 +38,7 @@ class Graded:
     reports: list[Report] = field(default_factory=list)
     code: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    mark: dict | None = None                 # after `marks.toml`: mark, possible, why
 
     @property
     def earned(self) -> int:
@@ -51,9 +49,21 @@ class Graded:
         return sum(report.possible for report in self.reports)
 
     @property
+    def total(self) -> float:                # the mark; without one the points earned
+        return self.mark["mark"] if self.mark else self.earned
+
+    @property
+    def most(self) -> float:                 # the highest mark, without what is added
+        return self.mark["possible"] if self.mark else self.possible
+
+    @property
+    def why(self) -> list[str]:              # the reasons of an instructor's own marks
+        return self.mark["why"] if self.mark else []
+
+    @property
     def score(self) -> float:
-        """Earned by possible points, 0 to 1; 0 where nothing could be earned."""
-        return self.earned / self.possible if self.possible else 0.0
+        """The mark by the highest one, 0 to 1; 0 where nothing could be earned."""
+        return self.total / self.most if self.most else 0.0
 
     @property
     def reason(self) -> str:
@@ -67,9 +77,9 @@ class Graded:
                 "reports": [report.to_dict() for report in self.reports]}
 
     @classmethod
-    def from_dict(cls, data: dict) -> Graded:
-        values = {name: data[name] for name in cls.__dataclass_fields__}
-        return cls(**{**values, "reports": [Report.from_dict(report) for report in data["reports"]]})
+    def from_dict(cls, data: dict) -> "Graded":
+        values = {name: data[name] for name in cls.__dataclass_fields__ if name != "mark"}
+        return cls(**{**values, "mark": data.get("mark"), "reports": [Report.from_dict(report) for report in data["reports"]]})
 
 
 def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(), *,
@@ -78,7 +88,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     began = time.monotonic()
     result = Graded(student or Path(path).stem, printable(str(path)), checks=checks_version(exercises), seed=seed)
     try:
-        data = archives.read(path)
+        data = files.read(path)
         result.sha256 = hashlib.sha256(data).hexdigest()
         notebook = read(data, str(path))
     except Unreadable as problem:
@@ -87,7 +97,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         result.notes = [reason]
         result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
     else:
-        notes = [selection.describe_mismatch(exercises, notebook, path),
+        notes = [describe_mismatch(exercises, path),
                  *(f"Cell {cell} could not be read: {problem}." for cell, (_, problem) in list(notebook.broken.items())[:20]),
                  *describe_not_run(notebook, exercises)]
         left_out, problems = {}, {}
@@ -112,7 +122,7 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
     code = "\n\n".join(statement.text for statement in needed)
     if not any(exercise.id in statement.binds for statement in needed):
         state, message = notebook.why_missing(exercise.id)
-        return empty_report(exercise, state, f"{message}{name_not_run(notebook, exercise.id)}", seed), ""
+        return empty_report(exercise, state, message, seed), ""
     if time.monotonic() >= until:
         return empty_report(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.", seed), code
     try:
@@ -133,40 +143,31 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
             return empty_report(exercise, "memory", f"To grade what your answer gives takes more memory than the grader has. {NO_MORE}", seed), code
         message = f"Your answer could not be graded ({type(problem).__name__} in the grader). Tell your instructor."
         return empty_report(exercise, "error", message, seed), code
-    why = name_not_run(notebook, exercise.id)
-    if remote.problems and "left out" not in report.message:
-        cell, problem = next(iter(remote.problems.items()))
-        why = f" In cell {cell} something was left out: {problem}"
-    if why and report.state in ("error", "not_attempted"):                # an answer may be there that did not take effect
-        message = f"{report.message.rstrip('.')}.{why}" if report.message else why.strip()
-        report = replace(report, state="error", message=message)
+    if remote.problems and "left out" not in report.message and report.state in ("error", "not_attempted"):
+        cell, problem = next(iter(remote.problems.items()))       # an answer may be there that did not take effect
+        why = f"In cell {cell} something was left out: {problem}"
+        report = replace(report, state="error", message=f"{report.message.rstrip('.')}. {why}" if report.message else why)
     return sanitize(report), code
+
+
+def describe_mismatch(requested: Sequence[Exercise], path: str | os.PathLike) -> str:
+    """A note on a notebook whose file is called as that of another chapter than was asked for; empty if it is not."""
+    wanted = {exercise.chapter for exercise in requested}
+    named = {slug for name, slug in NAMES.items() if name in Path(path).stem}
+    return f"Graded by what was asked for, of {list_chapters(wanted)}; its name says {list_chapters(named)}." if named and not named & wanted else ""
+
+
+def list_chapters(slugs: set[str]) -> str:
+    """"chapter fvsbn", or "chapters fvsbn and nade", in the order of the course."""
+    return f"chapter{'s' if len(slugs) > 1 else ''} {' and '.join(slug for slug in chapters() if slug in slugs)}"
 
 
 def describe_not_run(notebook: Notebook, exercises: Sequence[Exercise]) -> list[str]:
     """Notes on what is not run: loops and calls on which no answer depends, magics and shell commands."""
-    notes, lines = [], [(statement.cell, statement.line) for statement in notebook.not_run([exercise.id for exercise in exercises])]
-    if lines:
-        cells = first_ten([str(cell) for cell in dict.fromkeys(cell for cell, _ in lines)])
-        numbers = f"cell {cells[0]}" if len(cells) == 1 else f"cells {', '.join(cells[:-1])} and {cells[-1]}"
-        places = first_ten([f"line {line} of cell {cell}" for cell, line in lines])
-        notes.append(f"Loops and calls on which no answer depends are not run; there are some in {numbers}: {', '.join(places)}.")
-    if notebook.left_out:
-        magics = first_ten([f"{magic} in cell {cell}" for cell, magic in dict.fromkeys(notebook.left_out)])
-        notes.append(printable(f"Magics and shell commands are not run: {', '.join(magics)}."))
-    return notes
-
-
-def first_ten(texts: list[str]) -> list[str]:
-    """The first ten of these, and "others" if there are more."""
-    return texts[:10] + ["others"] * (len(texts) > 10)
-
-
-def name_not_run(notebook: Notebook, name: str) -> str:
-    """A sentence on the lines that name an exercise and were not run; empty if there are none."""
-    mentions = re.compile(rf"\b(def|class)\s+{re.escape(name)}\b|\b{re.escape(name)}\b(?!\s*\()")        # more than a call of it
-    lines = [f"cell {statement.cell}, line {statement.line}" for statement in notebook.not_run([name]) if mentions.search(statement.text)]
-    return f" Not run, since nothing seems to depend on what it does: {'; '.join(lines[:5])}." if lines else ""
+    cells = dict.fromkeys(f"cell {statement.cell}" for statement in notebook.not_run([exercise.id for exercise in exercises]))
+    magics = dict.fromkeys(f"{magic} in cell {cell}" for cell, magic in notebook.left_out)
+    return [printable(f"{what} are not run: {', '.join(list(places)[:10])}{', and others' * (len(places) > 10)}.")
+            for what, places in (("Loops and calls on which no answer depends", cells), ("Magics and shell commands", magics)) if places]
 
 
 def empty_report(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:

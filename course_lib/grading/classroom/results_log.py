@@ -1,6 +1,5 @@
 """The log of a run, from which an interrupted run continues."""
-from __future__ import annotations
-
+import fcntl
 import hashlib
 import json
 import os
@@ -11,19 +10,13 @@ from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, checks_version
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import ISOLATED
-from course_lib.grading.submissions import archives
-from course_lib.grading.submissions.files import Unreadable
+from course_lib.grading.submissions.files import Unreadable, read
 
-LEVELS = (*ISOLATED, "limits", "")                       # of isolation, the best first; "" is of a student without a submission
 KEY = ("student", "path", "sha256", "checks", "isolation")        # what a record counts for
 
 
 class ResultsLog:
-    """The log: JSON lines, one for each submission graded, in the order in which they were finished.
-
-    Each line is on the disk before the next submission is begun, and a last line that was cut short is removed. Logs of several shards
-    may be concatenated.
-    """
+    """JSON lines, one for each submission graded, each on the disk before the next is begun; logs of shards may be concatenated."""
 
     def __init__(self, path: str | None):
         self.file, self.records, self.paths = None, {}, set()       # the records by the values of KEY, and the first two of these
@@ -31,7 +24,10 @@ class ResultsLog:
             return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         self.file = open(path, "a+b")
-        lock(self.file, path)
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RuntimeError(f"another run is writing to {path}; give each shard a file of its own") from None
         self.file.seek(0)
         data = self.file.read()
         whole = data[:data.rfind(b"\n") + 1]
@@ -52,16 +48,16 @@ class ResultsLog:
         """The seed of the first record; None if there is none."""
         return next((record.seed for record in self.records.values()), None)
 
-    def find(self, submission: Submission, exercises: Sequence[Exercise], isolated: bool = False) -> Graded | None:
-        """The record of this submission on these exercises, at the best level of isolation that has one; with `isolated`, in bubblewrap's sandbox."""
+    def find(self, submission: Submission, exercises: Sequence[Exercise], level: str = "") -> Graded | None:
+        """The record of this submission on these exercises, at the best level of isolation that has one, or at this level."""
         file = submission.student, os.path.abspath(submission.path)
         if file not in self.paths:
             return None                                  # new: it need not be read
         try:
-            digest = hashlib.sha256(archives.read(submission.path)).hexdigest()
+            digest = hashlib.sha256(read(submission.path)).hexdigest()
         except Unreadable:
             digest = ""
-        keys = [(*file, digest, checks_version(exercises), level) for level in (ISOLATED if isolated else LEVELS)]
+        keys = [(*file, digest, checks_version(exercises), level) for level in (*ISOLATED, level)]
         return next((self.records[key] for key in keys if key in self.records), None)
 
     def add(self, graded: Graded, path: str) -> None:
@@ -77,15 +73,3 @@ class ResultsLog:
     def close(self) -> None:
         if self.file is not None:
             self.file.close()
-
-
-def lock(file, path: str) -> None:
-    """Raises RuntimeError if another run writes to the file."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:
-        pass
-    except OSError:
-        raise RuntimeError(f"another run is writing to {path}; give each shard a file of its own") from None

@@ -1,6 +1,4 @@
 """Grade a class, from its files to its reports: read the log, grade what it does not hold, write the tables."""
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence
@@ -9,58 +7,47 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from course_lib.grading.classroom import NOTICE, reports
-from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
-from course_lib.grading.classroom.collection import Submission, collect
+from course_lib.exercises import chapter_slug, get, of_chapter
+from course_lib.grading.classroom import marks, reports
+from course_lib.grading.classroom.collection import collect
 from course_lib.grading.classroom.graders import Task, grade_all
-from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
-from course_lib.grading.classroom.marks import apply_marks, read_marks, update_records
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, list_chapters, printable
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
-from course_lib.grading.classroom.selection import list_chapters, select_chapters, select_ids
 from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
-from course_lib.grading.sandbox.sandbox import ISOLATED
-from course_lib.grading.submissions.archives import MOST
-
-TWICE = "Several entries of its archive have this name, and the last counts:"
+from course_lib.grading.sandbox.sandbox import LIMITS, Worker
 
 
-def grade_class(args, workers: list, roster: Roster) -> int:
+def grade_class(args, worker: Worker, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
-    requested = select_chapters(args.chapter) if args.chapter else select_ids(args.exercises)
+    requested = select_exercises(args.chapter, args.exercises)
     if args.chapter:
         print(f"Graded as {list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
     collected = collect(args.paths, roster)
-    said = [f"Passed over, no notebook: {printable(path)}" for path in collected.skipped]
-    said += [f"By the beginning of its name, {item.student}'s: {printable(item.path)}" for item in collected.by_prefix]
-    said += [f"{TWICE} {printable(item.path)}" for item in collected.submissions if item.twice]
-    print(*said, sep="\n", end="\n" * bool(said), file=sys.stderr)
+    for path in collected.skipped:
+        print(f"Passed over, no notebook: {printable(path)}", file=sys.stderr)
+    for item in collected.by_prefix:
+        print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
-    earlier = reports.check_options(args, roster, downloads)
-    before = {record["student"] for record in earlier or ()}
-    entries = read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
-    if args.require_isolation:
-        workers[0].wait_ready()                          # refuses here, before anything is graded
+    reports.check_options(args, roster, downloads)
+    earlier = marks.read_earlier(args.update) if args.update else []
+    before = {record.student for record in earlier}
+    entries = marks.read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
+    worker.wait_ready()                                  # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
     if seed is None:                                     # a run that continues keeps the seed that it began with
         seed = log.seed if log.seed is not None else int.from_bytes(os.urandom(4), "big")
-
     first, count = args.shard                            # all files of a student are in one shard, since they count together
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
-    graded = {item: record for item in items if (record := log.find(item, requested, args.require_isolation)) is not None}
-    todo: dict[str, list[Submission]] = {}
-    for item in items:
-        if item not in graded:
-            todo.setdefault(item.student, []).append(item)
-    failed = {item: f"{MOST} notebooks of this student are graded in one run" for own in todo.values() for item in own[MOST:]}
-    stopped, waiting = False, [item for item in items if item not in graded and item not in failed]
-    results = grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), workers)
-    with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
+    graded = {item: record for item in items if (record := log.find(item, requested, worker.level)) is not None}
+    waiting, failed, stopped = [item for item in items if item not in graded], {}, False
+    results = grade_all(waiting, Task(seed, [exercise.id for exercise in requested]), worker, args.jobs)
+    with tqdm(total=len(items), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
             for item, record in results:
                 if isinstance(record, str):
@@ -72,55 +59,51 @@ def grade_class(args, workers: list, roster: Roster) -> int:
         except KeyboardInterrupt:                        # what is done is written, and what is not is named
             stopped = True
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
-
+    again = "Not graded: {}. The same command tries again."
+    files = [replace(graded.get(item) or ungraded_record(item.student, "not_graded", again.format(failed[item]), requested, seed),
+                     file=printable(item.path)) for item in items]         # the log may know it by another path
     missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
-    files = [complete_record(item, graded.get(item) or failed[item], requested, seed) for item in items]
-    absent = [absent_record(student, requested, seed) for student in missing]
+    absent = [ungraded_record(student, "not_submitted", "No submission of this student was found.", requested, seed) for student in missing]
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
-    records = merge_by_student([*files, *absent])
-    if earlier is not None:
-        records = update_records(earlier, records)
-    marks = apply_marks(records, entries) if entries is not None else {}
-    reports.write(args, records, roster, marks, earlier, downloads)
-    print(terminal_table(records, marks))
+    records = marks.merge_by_student([*files, *absent])
+    if args.update:
+        records = marks.update_records(earlier, records)
+    if entries is not None:
+        records = [marks.apply_marks(record, entries) for record in records]
+    reports.write(args, records, roster, downloads)
+    if args.update:
+        print("\n".join(marks.describe_changes(earlier, records)) or "No mark has changed.", file=sys.stderr)
+    print(terminal_table(records))
     unread = [record for record in files if record.reason]
-    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], workers)
-    if not args.require_isolation:
-        print(NOTICE, file=sys.stderr)
+    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [])
     if stopped:
         raise KeyboardInterrupt
     return 1 if unread else 0
 
 
-def complete_record(item: Submission, record: Graded | str, exercises: Sequence[Exercise], seed: int) -> Graded:
-    """The record of a file; of one that could not be graded, for this reason, one that is in the tables but not in the log."""
-    if isinstance(record, str):
-        message = f"Not graded: {record}. The same command tries again."
-        record = Graded(item.student, "", seed=seed, notes=[printable(message)],
-                        reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
-    notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
-    return replace(record, file=printable(item.path), notes=notes)        # the log may know it by another path
+def select_exercises(chapters: Sequence[str] | None, ids: Sequence[str] | None = None) -> list[Exercise]:
+    """The exercises of these chapters, or with these ids, each once. Raises ValueError or KeyError for one that there is not."""
+    if chapters:
+        return [exercise for slug in dict.fromkeys(map(chapter_slug, chapters)) for exercise in of_chapter(slug)]
+    return [get(name) for name in dict.fromkeys(name.strip() for name in ids)]
 
 
-def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
-    """The record of a student of the roster without a submission."""
-    message = "No submission of this student was found."
-    return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[message],
-                  reports=[empty_report(exercise, "not_submitted", message) for exercise in exercises])
+def ungraded_record(student: str, state: str, message: str, exercises: Sequence[Exercise], seed: int) -> Graded:
+    """The record of a student without a submission, or of a file that could not be graded now, which is not in the log."""
+    return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[printable(message)],
+                  reports=[empty_report(exercise, state, message) for exercise in exercises])
 
 
-def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str], workers: Sequence) -> None:
-    """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
+def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str]) -> None:
+    """Print which students are not on the roster, and what was not graded or handed in twice."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
     lines += [f"Not graded: {record.file}: {record.reports[0].message.removeprefix('Not graded: ')}" for record in unread]
-    lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
+    lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(marks.COPIES)]
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")
-    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {*ISOLATED, ""})
-    if weak:
-        why = next((f"; {worker.why}" for worker in workers if worker.why), "")
-        lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own code, not for marks.")
+    if any(LIMITS in record.isolation for record in records):
+        lines.append("Graded without isolation: an answer could read this machine's files and the references. This is not for marks.")
     print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)

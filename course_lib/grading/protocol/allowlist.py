@@ -1,6 +1,4 @@
 """The modules of the course that exist when an answer is graded: the contract and its families. The rest answers exercises."""
-from __future__ import annotations
-
 import importlib.abc
 import sys
 

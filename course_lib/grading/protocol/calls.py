@@ -1,7 +1,4 @@
-"""A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none. Forbidden functions
-are noticed where they are reached: torch reports each call of one to a `TorchFunctionMode`, also from inside of other libraries."""
-from __future__ import annotations
-
+"""A call of a learner's function: plain data go in, an `Outcome` comes out, data or the reason why there are none."""
 import contextlib
 import copy
 import functools
@@ -35,13 +32,10 @@ OVERWRITTEN = "modified by an inplace operation"         # torch's words for a t
 RETRY = 0.01                    # seconds until a deferred timeout is tried again
 
 
-# Data
-
 @dataclass
 class Outcome:
-    """`value` and `gradients` (by argument number) for the kind "value"; `detail` says why for the other kinds: not_attempted,
-    missing, error, timeout, memory, no_gradient, and forbidden, where it is the function that was reached. `changed` are the numbers of
-    the arguments that were written to, `where` is the learner's line that it stopped at."""
+    """`value` and `gradients` (by argument number) for the kind "value"; `detail` says why for the kinds not_attempted, missing, error,
+    timeout, memory, no_gradient, forbidden. `changed`: the arguments written to. `where`: the learner's line that it stopped at."""
 
     kind: str
     value: Any = None
@@ -56,8 +50,7 @@ class NotData(TypeError):
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A copy of `value` as plain data: tensors are detached and without a subclass, functions and modules pass unchanged. Anything else
-    raises `NotData`, with the type's name."""
+    """A copy of `value` as plain data: tensors are detached, functions pass unchanged. Raises `NotData` for anything else."""
     if depth > DEPTH:
         raise NotData(f"lists within lists, more than {DEPTH} deep")
     if type(value) is int and not -2**63 <= value < 2**63:
@@ -139,11 +132,8 @@ def describe(value: Any, counted: bool = True) -> str:
     return "a function or module" if callable(value) else "None" if value is None else f"one {type(value).__name__}"
 
 
-# Calls
-
 class Local:
-    """Calls a function in this process. A call is interrupted after `deadline` seconds where the system can do that. If it reaches a
-    function named in `forbid`, its outcome is "forbidden", whatever it returns."""
+    """Calls a function in this process, at most `deadline` seconds; a call that reaches one named in `forbid` is "forbidden"."""
 
     def __init__(self, fn: Callable, deadline: float = 10.0, forbid: Sequence[str] = ()):
         self.fn, self.deadline, self.forbid = fn, deadline, forbid
@@ -170,7 +160,7 @@ class Local:
                 value = self.fn(*inputs)
                 if wrt and not (isinstance(value, Tensor) and value.requires_grad):
                     return Outcome("no_gradient", detail="the result does not carry a gradient"), {}
-                gradients = compute_gradients(value, [leaves[i] for i in wrt], weight) if wrt else []
+                gradients = differentiate(value, [leaves[i] for i in wrt], weight) if wrt else []
                 result = plain(value)
         except NotData as problem:
             return Outcome("error", detail=f"it returned {problem}"), {}
@@ -189,16 +179,10 @@ class BrokenRule(ValueError):
     """A function that an exercise hands out was called in a way that the statement does not allow; the text says so to the learner."""
 
 
-def compute_gradients(value: Tensor, wrt: Sequence[Tensor], weight: Tensor | None) -> list[Tensor]:
-    """The gradients of sum(weight * value) by each tensor in `wrt`; zeros where the value does not depend on it."""
-    if weight is None or weight.shape != value.shape:
-        weight = torch.ones_like(value)
+def differentiate(value: Tensor, leaves: Sequence[Tensor], weight: Tensor | None = None) -> list[Tensor]:
+    """The gradients of sum(weight * value) by each of the leaves; zeros where the value does not depend on one."""
     # Of the sum: with grad_outputs, torch first imports its symbolic shapes, which takes half a second.
-    return differentiate((weight.to(value) * value).sum(), wrt)
-
-
-def differentiate(total: Tensor, leaves: Sequence[Tensor]) -> list[Tensor]:
-    """The gradients of a number by each of the leaves; zeros where it does not depend on one."""
+    total = (value if weight is None or weight.shape != value.shape else weight.to(value) * value).sum()
     grads = torch.autograd.grad(total, list(leaves), allow_unused=True) if total.requires_grad else [None] * len(leaves)
     return [torch.zeros_like(leaf) if grad is None else grad.detach() for grad, leaf in zip(grads, leaves, strict=True)]
 
@@ -220,8 +204,6 @@ def outcome_of_error(problem: BaseException, fn: Callable) -> Outcome:
     memory = isinstance(problem, MemoryError) or isinstance(problem, RuntimeError) and "allocate memory" in text
     return Outcome("memory" if memory else "error", detail=text, where=learner_line(problem, fn))
 
-
-# Time
 
 class OutOfTime(BaseException):
     """Raised by the timer; not an Exception, so that the learner's own handlers do not catch it."""
@@ -264,15 +246,12 @@ def time_limit(seconds: float):
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 0.001), every)
 
 
-# Forbidden functions
-
 NAME = re.compile(r"(\w+(?:\.\w+)*\.(\w+))(?:\((\w+)=\.\.\.\))?")
 
 
 class Watch(TorchFunctionMode):
-    """In its block, `reached` becomes the first of `names` that is called; "" if none is. A name is that of a function ("F.layer_norm",
-    "torch.logsumexp"), of one with an argument that is not false ("F.cross_entropy(label_smoothing=...)"), or of a class of torch's
-    ("torch.distributions.MixtureSameFamily"). Raises ValueError for a name that torch does not have."""
+    """In its block, `reached` becomes the first of `names` that is called, also by a library: of a function ("F.layer_norm"), of one with an
+    argument that is not false ("F.cross_entropy(label_smoothing=...)"), or of a class. Raises ValueError for a name that torch lacks."""
 
     def __init__(self, names: Sequence[str]):
         super().__init__()

@@ -1,12 +1,6 @@
-"""A learner's class behind one function, which is called with the name of a method and plain data, as the functions of exercises are.
-
-    serve("log_prob", config, weights, x)     of a new object, cls(**config), with these parameters: the same result each time
-    serve("make", config, weights) -> 0       one that is stored, by number
-    serve("predict", 0, None, state)          of that one; states have numbers too
-
-A distribution is sent as its parameters, in the order of `PARAMETERS`; a random generator as a seed."""
-from __future__ import annotations
-
+"""A learner's class behind one function, which is called with the name of a method and plain data, as the functions of exercises are:
+serve("log_prob", config, weights, x) of a new object, cls(**config), with these parameters; serve("make", config, weights) -> 0 stores one,
+serve("predict", 0, None, state) calls it. States have numbers too; a distribution is sent as its parameters, a generator as a seed."""
 import copy
 from collections.abc import Callable
 from itertools import count
@@ -53,15 +47,11 @@ class ModelServer:
             torch.default_generator.manual_seed(0)       # torch.manual_seed walks over every kind of device, for 1 ms
             return self.cls(**config)
 
-    # Stored models
-
     def _make(self, model: nn.Module) -> int:
         return self.models.add(model)
 
     def _copy(self, model: nn.Module) -> int:
         return self.models.add(copy.deepcopy(model).double().eval())
-
-    # Properties
 
     def _facts(self, model: AutoregressiveModel, length: int) -> dict[str, Any]:
         """n and the order as the model has them, the family and its numbers, the parents of each of `length` variables."""
@@ -82,8 +72,6 @@ class ModelServer:
     def _randomize(self, model: AutoregressiveModel, seed: int) -> None:
         model.randomize(torch.Generator().manual_seed(seed))
 
-    # All factors at once
-
     def _conditionals(self, model: AutoregressiveModel, x: Tensor, context: Any = None) -> dict[str, Any]:
         return serialize_distribution(model.conditionals(x, context), f"{type(model).__name__}.conditionals")
 
@@ -103,9 +91,7 @@ class ModelServer:
         if not isinstance(value, Tensor) or value.shape != weight.shape:
             raise TypeError(f"{type(model).__name__}.{method} returns {value if value is None else type(value).__name__}; "
                             f"expected a tensor of shape {tuple(weight.shape)}")
-        return dict(zip(leaves, differentiate((weight.to(value) * value).sum(), list(leaves.values())), strict=True))
-
-    # One variable at a time
+        return dict(zip(leaves, differentiate(value, list(leaves.values()), weight), strict=True))
 
     def _start(self, model: AutoregressiveModel, batch: int, context: Any = None) -> int:
         return self.states.add(model.start(batch, context))
@@ -120,8 +106,7 @@ class ModelServer:
         return self.states.add(model.select(self.states[state], rows))
 
     def _path(self, model: AutoregressiveModel, x: Tensor) -> Tensor:
-        """Of states that are pairs (k, a): a with nothing of x (B, n) known, and after each update in drawing order,
-        (n + 1, B, ...). They are stored as they are returned, so that writing into an old one shows."""
+        """Of states (k, a): a before and after each update, (n + 1, B, ...), as returned, so that writing into an old one shows."""
         state, tensors = model.start(len(x)), []
         for k in range(x.shape[1] + 1):
             after = f"after {k} update{'s' * (k != 1)}" if k else "that start returns"

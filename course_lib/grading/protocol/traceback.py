@@ -1,6 +1,4 @@
 """Where an answer stopped: the learner's own line, read from the traceback of what it raised."""
-from __future__ import annotations
-
 import contextlib
 import difflib
 import dis
@@ -22,11 +20,10 @@ STANDARD = sysconfig.get_path("stdlib")
 
 
 def learner_line(problem: BaseException, fn: Callable) -> str:
-    """The learner's line that `problem` came from, with its number, function and cell, and the line that called it if another function did;
-    "" if no line of theirs took part. Never raises."""
+    """The learner's line that `problem` came from, with its number, function and cell; "" if no line of theirs took part. Never raises."""
     with contextlib.suppress(Exception):        # an object that lies about what it is, or no memory left to look
         if frames := learner_frames(problem, fn):
-            return describe_frames(frames)[:LONGEST]
+            return describe_frame(*frames[-1])[:LONGEST]
     return ""
 
 
@@ -68,36 +65,12 @@ def has_code_above(code: CodeType, line: int) -> bool:
     return any("super" not in of_line for of_line in names.values())
 
 
-def describe_frames(frames: list[tuple[CodeType, int]]) -> str:
-    """The innermost of these frames in words, with its line, and the one that called it."""
-    last = len(frames) - 1
-    text = describe_frame(frames, last)
-    outer = next(i for i, (code, _) in enumerate(frames) if i == last or has_name(code))
-    if enclosing_function(frames, outer) is not enclosing_function(frames, last):
-        text += f",\ncalled from {describe_frame(frames, outer)}"
-    code, number = frames[-1]
-    line = linecache.getline(code.co_filename, number).strip()
+def describe_frame(code: CodeType, number: int) -> str:
+    """ "line 3 of attention (cell 4):" and the line: counted from the function's first line, as in a cell that holds nothing else."""
+    name = "a function without a name" if code.co_name.startswith("<") else code.co_name
+    cell, line = cell_name(code.co_filename), linecache.getline(code.co_filename, number).strip()
     line = line if len(line) <= COLUMNS else line[:COLUMNS - 3] + "..."
-    return f"{text}:\n    {line}" if line else text
-
-
-def describe_frame(frames: list[tuple[CodeType, int]], i: int) -> str:
-    """ "line 3 of attention (cell 4)": counted from the function's first line, as in a cell that holds nothing else."""
-    code, number = enclosing_function(frames, i), frames[i][1]
-    name = code.co_name if has_name(code) else "a function without a name"
-    cell = cell_name(frames[i][0].co_filename)
-    return f"line {max(1, number - code.co_firstlineno + 1)} of {name}" + (f" ({cell})" if cell else "")
-
-
-def enclosing_function(frames: list[tuple[CodeType, int]], i: int) -> CodeType:
-    """The named function that frame i belongs to: its own, or the one whose lambda or comprehension it is."""
-    code = frames[i][0]
-    return next((outer for outer, _ in reversed(frames[:i + 1]) if has_name(outer) and outer.co_filename == code.co_filename), code)
-
-
-def has_name(code: CodeType) -> bool:
-    """Whether the code is a function with a name, not a lambda or a comprehension."""
-    return not code.co_name.startswith("<")
+    return f"line {max(1, number - code.co_firstlineno + 1)} of {name}" + (f" ({cell})" if cell else "") + (f":\n    {line}" if line else "")
 
 
 def globals_of(fn: Any) -> dict | None:

@@ -1,8 +1,5 @@
-"""Messages of plain data between grader and worker, without pickle. A frame is two numbers (length of the header, number of tensors), the
-length of each tensor, the header in JSON, the bytes of the tensors. Functions and modules stay where they are: their number is sent, and a
-call with that number comes back. Each end limits and validates what it accepts."""
-from __future__ import annotations
-
+"""Messages of plain data between grader and worker: two numbers (length of the header, number of tensors), the length of each tensor, the
+header in JSON, the bytes of the tensors. Of a function its number is sent. Each end limits and validates what it accepts."""
 import json
 import math
 import random
@@ -64,22 +61,19 @@ class Channel:
         """The next message. Raises Broken for one that breaks a bound, TooSlow after `until`."""
         self.read_some(lambda: self.sock.recv(1, socket.MSG_PEEK), until)         # only the wait for it may be interrupted
         with defer_timeout():
-            return self.read_frame(until)
-
-    def read_frame(self, until: float | None) -> tuple[dict, list[bytearray]]:
-        size, count = struct.unpack("!II", self.read_exactly(8, until))
-        if size > HEADER or count > TENSORS:
-            raise Broken("a header that is too large")
-        lengths = struct.unpack(f"!{count}Q", self.read_exactly(8 * count, until))
-        if sum(lengths) > BYTES:
-            raise Broken("tensors that are too large")
-        try:
-            header = json.loads(self.read_exactly(size, until))
-        except (ValueError, RecursionError, MemoryError):
-            raise Broken("a header that is not JSON") from None
-        if not isinstance(header, dict):
-            raise Broken("a header that is not an object")
-        return header, [self.read_exactly(length, until) for length in lengths]
+            size, count = struct.unpack("!II", self.read_exactly(8, until))
+            if size > HEADER or count > TENSORS:
+                raise Broken("a header that is too large")
+            lengths = struct.unpack(f"!{count}Q", self.read_exactly(8 * count, until))
+            if sum(lengths) > BYTES:
+                raise Broken("tensors that are too large")
+            try:
+                header = json.loads(self.read_exactly(size, until))
+            except (ValueError, RecursionError, MemoryError):
+                raise Broken("a header that is not JSON") from None
+            if not isinstance(header, dict):
+                raise Broken("a header that is not an object")
+            return header, [self.read_exactly(length, until) for length in lengths]
 
     def read_exactly(self, count: int, until: float | None) -> bytearray:
         data, at = bytearray(count), 0
@@ -114,7 +108,7 @@ def seconds_left(until: float | None) -> float | None:
 class RemoteFunction:
     """A function or module of the other end; calling it asks there."""
 
-    def __init__(self, endpoint: Endpoint, number: int):
+    def __init__(self, endpoint: "Endpoint", number: int):
         self._endpoint, self._number = endpoint, number
         self.__name__ = self.__qualname__ = "function"
 
@@ -123,9 +117,8 @@ class RemoteFunction:
 
 
 class Endpoint:
-    """One end of a conversation. `answers` maps the kinds of questions that the other end may ask to functions of the data sent with them.
-    `run` makes the reply to a call of one of this end's functions. `generators`: whether the state of one is accepted; the grader accepts
-    none, since code below Python reads these states."""
+    """One end of a conversation: `answers` by the kind of question; `run` replies to a call of one of this end's functions. The grader accepts
+    no `generators`, since code below Python reads their states."""
 
     def __init__(self, channel: Channel, answers: dict[str, Callable[[Any], Any]] | None = None,
                  run: Callable[[Callable, list, dict], dict] | None = None, generators: bool = False):
@@ -175,8 +168,6 @@ class Endpoint:
         header["data"] = self.pack(data, tensors)
         self.channel.send(header, tensors, self.until)
 
-    # Functions
-
     def apply(self, number: int, args: tuple, kwargs: dict) -> Any:
         """Call the other end's function; raises RuntimeError with what went wrong there."""
         reply = self.ask("apply", [number, plain(list(args)), plain(kwargs)])
@@ -192,8 +183,6 @@ class Endpoint:
         except (IndexError, TypeError, ValueError):
             raise Broken("a call of no function") from None
         return self.run(function, args, kwargs)
-
-    # Values
 
     def pack(self, value: Any, tensors: list[bytes], depth: int = 0) -> Any:
         """`value` as JSON; the bytes of its tensors are appended to `tensors`."""

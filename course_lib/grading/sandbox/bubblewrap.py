@@ -1,7 +1,4 @@
-"""The namespaces that a learner's code runs in, as a command of bubblewrap's: no network, no other process in sight, a read-only system of
-which only Python and its packages are there, 64 MB to write to, an empty environment, and of the course what `protocol.allowlist` names."""
-from __future__ import annotations
-
+"""The namespaces that a learner's code runs in: no network, read-only Python and packages, of the course what `allowlist` names."""
 import functools
 import importlib.util
 import os
@@ -16,29 +13,19 @@ PACKAGE = Path(__file__).resolve().parents[2]                        # course_li
 FOLDERS = [folder.replace(".", "/") for folder in allowlist.FOLDERS]      # all of the grader that exists there
 COURSE = "/course"                       # where the package lies in the sandbox
 SCRATCH = "/scratch"                     # what an answer may write to; /tmp is another name for it
-WORKER = "grading/sandbox/inside/worker.py"
+PROGRAM = f"{COURSE}/course_lib/grading/sandbox/inside/worker.py"         # the file that the worker is started from
 
 
-def environment(home: str) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The environment of the worker, with nothing of the caller's. torch.compile returns what it is given: the sandbox has no compiler."""
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1", **threads}
+    return {"PATH": os.defpath, "HOME": SCRATCH, "TMPDIR": SCRATCH, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1", **threads}
 
 
-def search_path(isolated: bool) -> list[str]:
-    """The folders that modules come from: the standard library's, those of installed packages, this package's."""
-    own = str(PACKAGE.parent)
-    entries = [str(Path(entry).resolve()) for entry in sys.path if entry and os.path.exists(entry)]
-    if isolated:                                         # what does not belong to Python stays out of sight
-        inside = roots()
-        entries = [entry for entry in entries if any(within(entry, root) for root in inside)]
-        own = COURSE
-    return [own, *(entry for entry in dict.fromkeys(entries) if entry != own)]
-
-
-def program(isolated: bool) -> str:
-    """The file that the worker is started from."""
-    return f"{COURSE}/course_lib/{WORKER}" if isolated else str(PACKAGE / WORKER)
+def search_path() -> list[str]:
+    """The folders that modules come from: this package's and those below `roots`."""
+    inside, entries = roots(), [str(Path(entry).resolve()) for entry in sys.path if entry and os.path.exists(entry)]
+    return [COURSE, *(entry for entry in dict.fromkeys(entries) if any(within(entry, root) for root in inside))]
 
 
 def within(path: str, root: str) -> bool:
@@ -60,7 +47,7 @@ def bubblewrap() -> list[str]:
                "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
     if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    for name, value in environment(SCRATCH).items():
+    for name, value in environment().items():
         command += ["--setenv", name, value]
     for path in ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives",
                  "/etc/localtime"):
@@ -107,8 +94,7 @@ def hidden(places: Sequence[str]) -> list[str]:
 
 
 def control_group(memory: int) -> list[str]:
-    """The command that runs another in a control group of systemd's with so many bytes. Everything counts there: shared memory, files in
-    memory, the buffers of sockets. With Delegate, systemd does not end the group when the kernel kills a process for its memory."""
+    """The command that runs another in a control group with so many bytes; Delegate keeps it when a process of it is killed."""
     command = [shutil.which("systemd-run") or "systemd-run", "--scope", "--quiet", "--collect", "--no-ask-password"]
     if os.getuid() != 0:
         command.append("--user")

@@ -1,7 +1,4 @@
-"""Call a learner's function in the worker: arguments are sent, an outcome comes back, whose parts are checked for type and size. The
-grader's own work on it is bounded too."""
-from __future__ import annotations
-
+"""Call a learner's function in the worker: an outcome comes back, whose parts are checked; the grader's own work on it is bounded too."""
 import contextlib
 import math
 import signal
@@ -32,11 +29,8 @@ KINDS = ("value", "not_attempted", "error", "timeout", "memory", "forbidden")
 
 @dataclass
 class Remote:
-    """One learner's function in the worker, made of `statements`. `call` has the shape of `Local.call`.
-
-    left_out: text of statements that hang or crash -> (kind, reason), known from before and added to. until: when the submission's time
-    is up. build: whether the name is that of a class, which is then called through a `ModelServer`. problems: what went wrong, by cell.
-    """
+    """One learner's function, or class if `build`, in the worker, made of `statements`; `call` has the shape of `Local.call`. `left_out`: text of
+    statements that hang or crash -> (kind, reason). `until`: when the submission's time is up. `problems`: what went wrong, by cell."""
 
     worker: Worker
     statements: Sequence[Statement]
@@ -111,7 +105,8 @@ class Remote:
             try:
                 return self.endpoint.ask(kind, data, self.give_up_at(self.deadline))
             except TooSlow:
-                self.failed = self.timeout()
+                over = f"The {self.limits.submission:g} seconds for the whole notebook are over"
+                self.failed = Outcome("timeout", detail=over if time.monotonic() >= self.until else f"no answer within {self.deadline:g} seconds")
             except Broken:
                 self.failed = self.end_of_child()
         raise Stop(self.failed)
@@ -119,12 +114,6 @@ class Remote:
     def give_up_at(self, seconds: float) -> float:
         """The time at which an answer that may take `seconds` is no longer waited for."""
         return min(time.monotonic() + seconds + self.limits.grace, self.until)
-
-    def timeout(self) -> Outcome:
-        """No answer came in time."""
-        if time.monotonic() >= self.until:
-            return Outcome("timeout", detail=f"The {self.limits.submission:g} seconds for the whole notebook are over")
-        return Outcome("timeout", detail=f"no answer within {self.deadline:g} seconds")
 
     def end_of_child(self) -> Outcome:
         """The outcome where the child has gone, or sent something that is not a message."""
@@ -136,7 +125,7 @@ class Remote:
         if status == -getattr(signal, "SIGXCPU", 0):
             return Outcome("timeout", detail="its processor time is used up")
         if status < 0:
-            return Outcome("error", detail=f"It crashed Python itself ({signal_name(-status)}).")
+            return Outcome("error", detail=f"It crashed Python itself ({signal.Signals(-status).name if -status in set(signal.Signals) else f'signal {-status}'}).")
         return Outcome("error", detail=f"It ended Python (exit code {status}).")
 
     def close(self) -> None:
@@ -203,15 +192,6 @@ def validate(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
                    changed_arguments(args, after))
 
 
-def signal_name(number: int) -> str:
-    """A signal by its name, in words where it has common ones."""
-    known = {"SIGSEGV": "segmentation fault", "SIGABRT": "abort", "SIGBUS": "bus error", "SIGFPE": "arithmetic error"}
-    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    return known.get(name, name)
-
-
-# The grader's own work
-
 class Overworked(BaseException):
     """The grader's seconds of processor are used up; not an Exception, so that no check takes it for a fault."""
 
@@ -223,8 +203,7 @@ def can_bound() -> bool:
 
 @contextmanager
 def bounded(seconds: float, memory: int):
-    """The block gets these seconds of processor, waiting not counted, then Overworked is raised in it; and `memory`
-    bytes of address space above what is in use, then a MemoryError, or torch's RuntimeError. On Linux."""
+    """The block gets these seconds of processor, then Overworked, and `memory` more bytes, then a MemoryError; on Linux."""
     if not can_bound():
         yield
         return

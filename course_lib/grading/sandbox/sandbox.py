@@ -1,8 +1,5 @@
-"""Where a learner's code runs. The levels for marks are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where the
-worker sums up the memory of an answer; "limits" (memory, processor, files, processes, time) on Linux and macOS is for a learner's own
-machine. This file imports no torch, so that a worker can be started before that."""
-from __future__ import annotations
-
+"""Where a learner's code runs. The levels of isolation are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where
+the worker sums up the memory of an answer; "limits" is none, for an instructor's own machine. This file imports no torch, so that a worker can be started before that."""
 import contextlib
 import json
 import os
@@ -17,101 +14,79 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from course_lib.grading.protocol.process import prctl
-from course_lib.grading.sandbox.bubblewrap import SCRATCH, bubblewrap, control_group, environment, program, search_path
+from course_lib.grading.sandbox.bubblewrap import PACKAGE, PROGRAM, bubblewrap, control_group, environment, search_path
 from course_lib.grading.sandbox.inside.confine import CALLS
 from course_lib.grading.sandbox.inside.worker import SHARE
 
 STARTUP = 120.0                          # seconds for the worker to import torch, on a busy machine
 ENDING = 15.0                            # seconds to kill a child and to clean up after it
 GROUP = "bubblewrap+cgroup"              # the level with a control group
-ISOLATED = (GROUP, "bubblewrap")         # the levels for marks
+ISOLATED = (GROUP, "bubblewrap")         # the levels
+LIMITS = "limits"                        # without isolation
+HELP = ("Submissions are graded in a sandbox. On Debian and Ubuntu: apt-get install bubblewrap; a container must allow user namespaces. On other "
+        "systems use the container of book/_tools/Containerfile, or on macOS --no-sandbox. check in a notebook works everywhere")
 WORKER_MEMORY = 2_000_000_000            # bytes of the control group that are the worker's own
 SYSTEMD = "/run/systemd/system"          # exists where systemd runs
+QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
 SESSION = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")           # where an ordinary user's systemd is reached
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one exercise: bytes of memory above what torch takes, bytes of one file, seconds of processor, processes.
-    `statement`, `submission` and `student` (for all submissions of one) are seconds, `grace` those that the grader waits beyond a deadline.
-    `own` and `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
+    """Of one exercise, in bytes and seconds."""
 
-    memory: int = 2_000_000_000
-    file: int = 16_000_000
-    cpu: int = 240
+    memory: int = 2_000_000_000              # above what torch takes
+    file: int = 16_000_000                   # of one file
+    cpu: int = 240                           # of the processor
     processes: int = 64
     statement: float = 5.0
     submission: float = 240.0
-    student: float = 1800.0
-    grace: float = 1.0
-    own: float = 10.0
-    own_memory: int = 1_000_000_000
+    student: float = 1800.0                  # for all submissions of one
+    grace: float = 1.0                       # that the grader waits beyond a deadline
+    own: float = 10.0                        # of the processor, for the grader's own work on an answer
+    own_memory: int = 1_000_000_000          # and its memory
 
 
 class NoSandbox(RuntimeError):
-    """The worker could not be started, or not as isolated as was asked for."""
+    """The worker could not be started."""
 
 
 class Worker(contextlib.AbstractContextManager):
-    """One worker and, at any time, one child of it. `level` is one of ISOLATED or "limits"; `why` says why it is "limits"."""
+    """One worker and, at any time, one child of it. `level` is one of ISOLATED."""
 
-    def __init__(self, require: bool = False, level: str | None = None):
-        self.require, self.why, self.child = require, "", None
+    def __init__(self, level: str | None = None):
+        self.child = self.process = self.control = None
         self.stopped = ""                                # why the worker killed the last child, if not for its memory
-        self.process, self.control, self.home = None, None, None
         self.level = level or detect_isolation()
-        if self.level == "limits":
-            self.fall_back("bubblewrap needs Linux; this is " + sys.platform if sys.platform != "linux" else
-                           "the numbers of the system calls of this processor are not known" if os.uname().machine not in CALLS else
-                           "bubblewrap (bwrap) is not installed")
         self.launch()
-
-    def fall_back(self, why: str) -> None:
-        """Take the level "limits", since there is no better one; raises NoSandbox if isolation was required."""
-        if self.require:
-            raise NoSandbox(f"{why}, and isolation was required. On Debian and Ubuntu: apt-get install bubblewrap; a "
-                            "container must allow user namespaces.")
-        self.level, self.why = "limits", why
-
-    # The worker
 
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
-        self.ready = False
+        self.ready, self.lines = False, b""
         prctl(4, 0)                                      # PR_SET_DUMPABLE: no other process of this user's reads or writes this one's memory
-        self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
-        if self.level == "limits":
-            os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
         self.control, other_end = socket.socketpair()
-        isolated = self.level in ISOLATED
-        command, own_environment = bubblewrap() if isolated else [], environment(self.home)
+        command, own_environment = bubblewrap(), environment()
         if self.level == GROUP:
             command = control_group(Limits.memory * SHARE + WORKER_MEMORY) + command
             own_environment |= {name: os.environ[name] for name in SESSION if name in os.environ}     # --clearenv drops them inside
-        plan = {"fd": other_end.fileno(), "path": search_path(isolated), "isolated": isolated}
-        python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
+        plan = {"fd": other_end.fileno(), "path": search_path()}
+        python = [sys.executable, "-I", "-B", PROGRAM, json.dumps(plan)]
         with other_end:
-            self.process = subprocess.Popen(
-                command + python, pass_fds=[other_end.fileno()], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, start_new_session=True, env=own_environment)
-        self.lines = b""
+            self.process = subprocess.Popen(command + python, pass_fds=[other_end.fileno()], cwd="/", env=own_environment, **QUIET)
 
     def wait_ready(self) -> None:
-        """Wait until the worker has imported torch. Where a level cannot be had, take the next one."""
+        """Wait until the worker has imported torch. Where a level cannot be had, take the next one. Raises NoSandbox if there is none."""
         if self.ready:
             return
-        while (hello := self.line(STARTUP)) is None and self.level != "limits":
+        while (hello := self.line(STARTUP)) is None and self.level == GROUP:
             self.close()
-            if self.level == GROUP:
-                self.level = "bubblewrap"
-            else:
-                self.fall_back("bubblewrap cannot make its namespaces here, or not mount /proc in them")
+            self.level = "bubblewrap"
             self.launch()
         if hello != "hello" or self.line(STARTUP) != "ready":
             self.close()
-            raise NoSandbox("the worker did not start: can this Python import torch?")
+            raise NoSandbox("the worker did not start: can this Python import torch?" if hello else
+                            f"bubblewrap cannot make its namespaces here, or not mount /proc in them. {HELP}")
         self.ready = True
-        self.require |= self.level in ISOLATED           # nothing that an answer does makes a later start less isolated
 
     def line(self, seconds: float) -> str | None:
         """The worker's next line, or None if it has gone or is silent for too long."""
@@ -127,13 +102,6 @@ class Worker(contextlib.AbstractContextManager):
         line, _, self.lines = self.lines.partition(b"\n")
         return line.decode()
 
-    def gone(self) -> bool:
-        """Whether the worker's process has ended; what bubblewrap held dies a moment later, and answers until then."""
-        if self.process.returncode is None:              # a grader that was forked is not its parent, and may not wait
-            with contextlib.suppress(OSError), open(f"/proc/{self.process.pid}/stat") as file:
-                return file.read().rpartition(") ")[2][0] in "ZX"
-        return self.process.poll() is not None
-
     def request(self, message: dict, fds: Sequence[int] = (), seconds: float = STARTUP) -> dict:
         """Ask the worker for something and return its answer. Raises NoSandbox if none comes in time."""
         line = None
@@ -147,14 +115,11 @@ class Worker(contextlib.AbstractContextManager):
             raise NoSandbox(reply["error"])
         return reply
 
-    # Its child
-
     def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
-        """The socket to a fresh child. `preload` names modules that the worker imports first, once for all its children. Raises NoSandbox if
-        the worker has gone; the next start begins a new one."""
+        """The socket to a fresh child; the worker imports `preload` first. Raises NoSandbox if it has gone; the next start begins a new one."""
         self.end()
         self.stopped = ""
-        if self.ready and self.gone():
+        if self.ready and self.process.poll() is not None:
             self.close()
             raise NoSandbox("the worker has gone")
         if self.process is None:
@@ -172,8 +137,7 @@ class Worker(contextlib.AbstractContextManager):
         return own_end
 
     def end(self, wait: float = 0.0) -> int | None:
-        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code, minus a signal's
-        number, or None if it had not."""
+        """Kill the child with all that it started; its exit code, minus a signal's number, or None if it had not ended within `wait` seconds."""
         if self.child is None:
             return None
         child, self.child = self.child, None
@@ -193,33 +157,63 @@ class Worker(contextlib.AbstractContextManager):
         if self.control is not None:
             self.control.close()
         if self.process is not None:
-            if self.level == "limits":                   # it sees the closed socket, ends its children, and goes
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(5)
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
             self.process.wait()
         self.process = self.control = None
-        self.ready = False
-        if self.level == "limits" and self.home:
-            shutil.rmtree(self.home, ignore_errors=True)
-
-    def detach_after_fork(self) -> None:
-        """Forget the worker without stopping it: a process that was forked from this one has it now."""
-        if self.control is not None:
-            self.control.close()
-        self.process = self.control = self.child = None
         self.ready = False
 
     def __exit__(self, *_):
         self.close()
 
 
+class Unisolated(Worker):
+    """A process under limits for each answer, which may read what its user may: no marks come from it."""
+
+    def __init__(self):
+        self.child, self.stopped, self.level = None, "", LIMITS
+        if not hasattr(os, "fork"):
+            raise NoSandbox(f"without fork nothing can be graded; this is {sys.platform}. {HELP}")
+
+    def wait_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
+        """The socket to a fresh process, which has imported torch. Raises NoSandbox if it does not start."""
+        self.end()
+        own_end, other_end = socket.socketpair()
+        folder = tempfile.gettempdir()
+        plan = {"fd": other_end.fileno(), "path": [str(PACKAGE.parent), *sys.path], "limits": asdict(limits), "preload": list(preload)}
+        python = [sys.executable, "-I", "-B", str(PACKAGE / "grading/sandbox/inside/worker.py"), json.dumps(plan)]
+        with other_end:
+            self.child = subprocess.Popen(python, pass_fds=[other_end.fileno()], cwd=folder, **QUIET,
+                                          env=environment() | {"HOME": folder, "TMPDIR": folder})
+        own_end.settimeout(STARTUP)
+        if own_end.recv(1) != b"!":
+            raise NoSandbox("the process did not start: can this Python import torch?")
+        own_end.settimeout(None)
+        return own_end
+
+    def end(self, wait: float = 0.0) -> int | None:
+        """Kill the process and its group; how it had ended, as `Worker.end` says it."""
+        child, self.child, status = self.child, None, None
+        if child is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = child.wait(wait)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        return status
+
+    def close(self) -> None:
+        self.end()
+
+
 def detect_isolation() -> str:
     """The highest level that this system may offer. Raises NoSandbox where there is none."""
-    if not (hasattr(os, "fork") and hasattr(socket, "send_fds")):
-        raise NoSandbox(f"submissions are graded on Linux and macOS; this is {sys.platform}. Use the container of "
-                        "book/_tools/Containerfile. check in a notebook works here")
-    if sys.platform != "linux" or os.uname().machine not in CALLS or not shutil.which("bwrap"):
-        return "limits"
+    why = (f"bubblewrap needs Linux; this is {sys.platform}" if sys.platform != "linux" else
+           "the numbers of the system calls of this processor are not known" if os.uname().machine not in CALLS else
+           "bubblewrap (bwrap) is not installed" if not shutil.which("bwrap") else "")
+    if why:
+        raise NoSandbox(f"{why}. {HELP}")
     return GROUP if shutil.which("systemd-run") and os.path.isdir(SYSTEMD) else "bubblewrap"

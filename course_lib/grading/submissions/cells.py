@@ -1,10 +1,4 @@
-"""The statements of one cell, and the names that each of them binds, changes and reads. Nothing is run.
-
-Each cell is parsed on its own, so that a broken one costs only itself; one that is not Python as it stands is rewritten by IPython. What
-stands under if, try, with, for or match is one statement with that: which branch it takes is for Python to say, when it is run.
-"""
-from __future__ import annotations
-
+"""The statements of one cell, and the names that each binds, changes and reads; what stands under if, for or with is one with that."""
 import ast
 import contextlib
 import re
@@ -19,8 +13,10 @@ PROMPT = re.compile(r"\s*In \[\d+\]: ")
 # cell magics whose cell is not run, or not as Python, or not in the notebook's name space
 OPAQUE = {"!", "bash", "cmd", "file", "html", "HTML", "javascript", "js", "latex", "markdown", "perl", "pypy", "python", "python2",
           "python3", "ruby", "script", "sh", "svg", "SVG", "sx", "system", "timeit", "writefile"}
-TIMED = {"time", "prun"}                # line magics that run the rest of their line
-HELP = {"pinfo", "pinfo2", "psearch"}
+CELL_MAGIC = re.compile(r"\s*%%(\w+).*\n?")
+TIMED = re.compile(r"^((?:In \[\d+\]: |[ \t]*\.{3,}: |>>> |\.\.\. )?[ \t]*(?:\w[\w, ]*=[ \t]*)?)%(?:time|prun)[ \t]+(?:-\S+[ \t]+)*", re.M)      # they run their line
+MAGICS = {"run_line_magic": "%", "magic": "%", "run_cell_magic": "%%", "system": "!", "getoutput": "!"}     # methods of get_ipython()
+HELP = ("%pinfo", "%pinfo2", "%psearch")
 
 BINDING = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign,
            *([ast.TypeAlias] if hasattr(ast, "TypeAlias") else []))
@@ -34,8 +30,7 @@ HIDDEN = ("course_lib.grading.", "course_lib.exercises.",            # an answer
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement. `binds` are the names whose values it sets or changes, `now` those that it reads when it runs, `later` those that
-    its functions read when they are called."""
+    """One statement: the names that it `binds` or changes, those that it reads `now`, and `later`, when its functions are called."""
 
     cell: int                       # from 1
     text: str
@@ -48,16 +43,11 @@ class Statement:
 
 
 def parse_cell(source: str, number: int) -> tuple[list[tuple[Statement, Effects]], list[str]]:
-    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises SyntaxError
-    if the cell is not Python."""
-    left_out: list[str] = []
+    """The statements of one cell, with the effects of each, and the magics that are not run. Raises SyntaxError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")                  # of escapes in strings
         source, tree = parse_source(source)
-        if magic := whole_magic(tree):
-            return parse_cell("\n" + magic[2], number)   # its lines keep their numbers
-        if "get_ipython" in source:
-            tree = Unwrap(left_out).visit(tree)
+        left_out = [magic[:40] for node in ast.walk(tree) if isinstance(node, ast.Call) and (magic := ipython_call(node)) not in (None, *HELP)]
         texts = own_lines(source, tree.body)
         return [parsed for node, text in zip(tree.body, texts, strict=True) if (parsed := parse_statement(node, text, number))], left_out
 
@@ -67,9 +57,11 @@ def parse_source(source: str) -> tuple[str, ast.Module]:
     if not PROMPT.match(source):                         # which is Python too, an annotation of In[1]
         with contextlib.suppress(SyntaxError):
             return source, to_tree(source)
+    if (magic := CELL_MAGIC.match(source)) and magic[1] not in OPAQUE:
+        return parse_source("\n" + source[magic.end():])         # its lines keep their numbers
     if len(source) - len(source.rstrip()) > 1000:        # IPython tokenizes every blank line
         source = source.rstrip() + "\n"
-    source = transformer().transform_cell(source)
+    source = transformer().transform_cell(TIMED.sub(r"\1", source))
     return source, to_tree(source)
 
 
@@ -85,60 +77,14 @@ def to_tree(source: str) -> ast.Module:
     return compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
-# Magics
-
-MAGICS = {"run_line_magic": "%", "magic": "%", "run_cell_magic": "%%", "system": "!", "getoutput": "!"}     # methods of get_ipython()
-
-
-def ipython_call(node: ast.expr) -> tuple[str, str, str] | None:
-    """The kind ("%", "%%" or "!"), the name and the text of a call that IPython makes of a magic or of a shell command; None for
-    other expressions."""
+def ipython_call(node: ast.expr) -> str | None:
+    """The magic or the shell command, such as "%pip" or "!ls", of a call that IPython makes of it; None for other expressions."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAGICS
             and isinstance(node.func.value, ast.Call) and getattr(node.func.value.func, "id", "") == "get_ipython"):
         return None
-    texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)] or [""]
-    kind = MAGICS[node.func.attr]
-    return kind, (texts[0].split() or [""])[0] if kind == "!" else texts[0], texts[-1] if len(texts) > 1 else ""
+    text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+    return MAGICS[node.func.attr] + (str(text).split() or [""])[0]
 
-
-def whole_magic(tree: ast.Module) -> tuple[str, str, str] | None:
-    """The cell magic that a whole cell is, if it runs the cell as Python."""
-    magic = ipython_call(tree.body[0].value) if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
-    return magic if magic and magic[0] == "%%" and magic[1] not in OPAQUE else None
-
-
-class Unwrap(ast.NodeTransformer):
-    """Put the code of %time and the like in the place of the call that IPython makes of it, and list the other magics."""
-
-    def __init__(self, left_out: list[str]):
-        self.left_out = left_out
-
-    def code_of(self, magic: tuple[str, str, str]) -> list[ast.stmt] | None:
-        """The statements that a magic runs; None if it is left out."""
-        kind, name, text = magic
-        if kind == "%" and name in TIMED or kind == "%%" and name not in OPAQUE:
-            with contextlib.suppress(SyntaxError):       # of options before the code
-                return self.visit(parse_source(text)[1]).body
-        if name not in HELP:
-            self.left_out.append(f"{kind}{name}"[:40])
-        return None
-
-    def visit_Expr(self, node: ast.Expr):
-        magic = ipython_call(node.value)
-        code = self.code_of(magic) if magic else None
-        if code is None:
-            return node if magic else self.generic_visit(node)
-        return [ast.copy_location(inner, node) for inner in code] or ast.copy_location(ast.Pass(), node)
-
-    def visit_Call(self, node: ast.Call):
-        magic = ipython_call(node)
-        code = self.code_of(magic) if magic else None
-        if code is None:
-            return node if magic else self.generic_visit(node)
-        return code[0].value if len(code) == 1 and isinstance(code[0], ast.Expr) else ast.Constant(None)
-
-
-# Statements
 
 def own_lines(source: str, nodes: list[ast.stmt]) -> list[str]:
     """The lines of each of these statements, comments included; of one that shares a line none. In one pass: a line may be a thousand statements."""
@@ -203,8 +149,7 @@ def names_in(expression: ast.expr) -> set[str]:
 
 
 def names_changed(target: ast.expr) -> set[str]:
-    """The names that an assignment to this target changes: table[3] = 5 and net.scale = 2 change what they name, and
-    globals()["f"] = g binds f."""
+    """The names that an assignment to this target changes: table[3] = 5 changes table, and globals()["f"] = g binds f."""
     if isinstance(target, ast.Tuple | ast.List):
         return {name for inner in target.elts for name in names_changed(inner)}
     if isinstance(target, ast.Starred):
@@ -219,7 +164,7 @@ def names_read(table: symtable.SymbolTable, later: bool = False) -> tuple[set[st
     """The names that a scope reads from outside: at once, and when its functions are called."""
     at_once, at_call = set(), set()
     for symbol in table.get_symbols():
-        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+        if (symbol.is_referenced() or symbol.is_declared_global()) and (table.get_type() == "module" or symbol.is_global()):
             (at_call if later else at_once).add(symbol.get_name())
     for child in table.get_children():
         comprehension = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
@@ -239,8 +184,7 @@ def source_text(node: ast.stmt, own: str) -> str:
 
 
 def without_grader_imports(node: ast.AST) -> ast.AST | None:
-    """The statement without imports of what belongs to the grader; None if nothing is left. Of an if, a try and the like,
-    the imports in its blocks."""
+    """The statement without imports of what belongs to the grader, also in its blocks; None if nothing is left."""
     if isinstance(node, ast.ImportFrom):
         if node.level or is_hidden(node.module or ""):
             return None

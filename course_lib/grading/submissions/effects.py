@@ -1,7 +1,4 @@
-"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list. A statement
-that changes a value is needed by whatever needs the value, as one that binds its name is."""
-from __future__ import annotations
-
+"""What the calls in a notebook change: a statement that changes a value is needed by whatever needs the value."""
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +19,8 @@ class Effects:
     objects: set[str] = field(default_factory=set)           # names of what they change, whatever it is but a module
     modules: set[str] = field(default_factory=set)           # modules whose settings they change
     values: set[str] = field(default_factory=set)            # names that they change unless these are functions or classes
-    calls: list[tuple[str, set[str], bool]] = field(default_factory=list)      # functions by name, the names among their arguments, only for effect?
-    stores: set[str] | None = None           # of a definition: the global names that a call of it changes, "" for its arguments
+    calls: list[tuple[str, set[str]]] = field(default_factory=list)      # functions that are called for their effect, the names among their arguments
+    definition: type | None = None           # of a function or class: the kind of node
 
     def add_call(self, call: ast.Call, alone: bool) -> None:
         """Add what a call may change; `alone` if it is called only for its effect."""
@@ -31,8 +28,8 @@ class Effects:
         if isinstance(function, ast.Name) and function.id in ("setattr", "delattr"):
             self.objects |= arguments_of(call.args[:1])
         elif isinstance(function, ast.Name):
-            if function.id not in SHOWING:
-                self.calls.append((function.id, arguments, alone))
+            if alone and function.id not in SHOWING:
+                self.calls.append((function.id, arguments))
         elif isinstance(function, ast.Attribute) and (name := root(function)):
             if alone or function.attr in MUTATING:
                 self.objects.add(name)
@@ -50,7 +47,7 @@ class Effects:
             self.objects |= argument_names(decorator)
             self.add_call(decorator, alone=True)
         elif isinstance(decorator, ast.Name):
-            self.calls.append((decorator.id, {decorated}, True))
+            self.calls.append((decorator.id, {decorated}))
         elif name := root(decorator):
             self.objects.add(name)
 
@@ -60,7 +57,7 @@ def find_effects(statements: Sequence[ast.stmt]) -> Effects:
     effects = Effects()
     for node in statements:
         if isinstance(node, DEFINITIONS):
-            effects.stores = names_stored(node)
+            effects.definition = type(node)
             for decorator in node.decorator_list:
                 effects.add_decorator(decorator, node.name)
         alone = node.value if isinstance(node, ast.Expr) else None
@@ -69,28 +66,6 @@ def find_effects(statements: Sequence[ast.stmt]) -> Effects:
             if isinstance(call, ast.Call):
                 effects.add_call(call, alone=call is alone)
     return effects
-
-
-def names_stored(definition: ast.stmt) -> set[str]:
-    """The global names that a call of this function or class changes, "" if it changes an argument."""
-    stored, own, parameters, outer = set(), set(), set(), set()
-    for node in ast.walk(definition):
-        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            stored.add(root(node))
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "delattr"):
-            stored |= arguments_of(node.args[:1])
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATING:
-            stored.add(root(node.func))
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
-        elif isinstance(node, ast.Global):
-            outer |= set(node.names)
-        elif isinstance(node, ast.ClassDef):             # an object that is made changes itself
-            own |= {inner.args.args[0].arg for inner in node.body if isinstance(inner, ast.FunctionDef) and inner.args.args}
-        elif isinstance(node, ast.arg):
-            parameters.add(node.arg)
-    changed = stored - {None} - (own - outer)
-    return (changed - parameters) | (own & outer) | ({""} if changed & parameters else set())
 
 
 def expressions(node: ast.stmt) -> Iterator[ast.expr]:
@@ -121,38 +96,34 @@ def root(node: ast.expr) -> str | None:
 
 
 def bind_effects(parsed: Sequence[tuple]) -> list:
-    """The statements, given with the effects of each, that bind the names of what they change too; without those that do nothing."""
-    definitions, values, modules = {}, set(), set()
+    """The statements with an effect, which bind what they change too: a function may change its arguments and the values that it reads."""
+    reads: dict[str, set[str]] = {}                      # of the functions and classes
+    classes, values, modules = set(), set(), set()
     for statement, effects in parsed:
-        if effects.stores is not None:
+        if effects.definition:
+            classes |= statement.binds if effects.definition is ast.ClassDef else set()
             for name in statement.binds:
-                definitions.setdefault(name, []).append((effects.stores, statement.now | statement.later))
+                reads.setdefault(name, set()).update(statement.now | statement.later)
         elif statement.imports:
             modules |= statement.binds
         else:
             values |= statement.binds
-    values -= definitions.keys()
-    known = values | definitions.keys()
+    values -= reads.keys()
 
     @cache
-    def names_reached(function: str) -> set[str]:        # by a call of it, or of the functions that it reads
-        seen, todo, stored = {function}, [function], set()
+    def names_reached(function: str) -> set[str]:
+        seen, todo = {function}, [function]
         while todo:
-            for stores, read in definitions.get(todo.pop(), ()):
-                stored |= stores
-                todo += read - seen
-                seen |= read
-        return stored
+            new = reads.get(todo.pop(), set()) - seen
+            todo += new
+            seen |= new
+        return seen
 
     statements = []
     for statement, effects in parsed:
-        changed = effects.objects & known | effects.values & values | effects.modules & modules
-        for function, arguments, alone in effects.calls:
-            if function in definitions:
-                stored = names_reached(function)
-                changed |= (stored | (arguments if "" in stored else set())) & known
-            elif alone:
-                changed |= (arguments | {function}) & values
+        changed = effects.objects & (values | reads.keys()) | effects.values & values | effects.modules & modules
+        for function, arguments in effects.calls:
+            changed |= (arguments & (values | classes) | names_reached(function) & values) if function in reads else (arguments | {function}) & values
         if changed:
             statement = replace(statement, binds=statement.binds | changed, now=statement.now | changed - statement.binds)
         statements += [statement] if statement.binds or statement.effect else []

@@ -1,13 +1,9 @@
-"""Parse a notebook into its statements, without running any of it. A function needs its own definition and, name by name, what that
-reads: imports, functions, classes, assignments, and the loops and calls that change one of these."""
-from __future__ import annotations
-
+"""Parse a notebook into its statements, without running any of it: a function needs its definition and, name by name, what that reads."""
 import contextlib
 import difflib
 import json
 import re
 import sys
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +32,6 @@ class Entangled(ValueError):
 class Notebook:
     """The statements of all code cells in order, what could not be parsed, and the text of the other cells."""
 
-    exercises: list[str] = field(default_factory=list)            # the ids that its metadata names
     statements: list[Statement] = field(default_factory=list)
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)     # cell -> (source, what is wrong with it)
     prose: dict[int, tuple[str, str]] = field(default_factory=dict)      # cell -> (source, its type)
@@ -65,8 +60,7 @@ class Notebook:
         return places
 
     def needed(self, name: str) -> list[Statement]:
-        """The statements that `name` is made of, in order; empty if nothing defines it. The last definition wins.
-        Raises Entangled if it takes more than STEPS to find them."""
+        """The statements that `name` is made of, in order; the last definition wins. Raises Entangled after STEPS steps."""
         binding, steps = self.binding, 0
         if name not in binding:
             return []
@@ -97,20 +91,10 @@ class Notebook:
             if definition.search(source):
                 return "missing", f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell."
         names = [known for known in self.names if len(known) <= LONGEST][:2000]
-        if foreign := next((known for known in names if foreign_letters(known, name)), None):
-            letters = " and ".join(f"{char} is {unicodedata.name(char, 'of no name')}, not {wanted}"
-                                   for char, wanted in foreign_letters(foreign, name))
-            return "missing", f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it again, letter by letter."
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
-        hint = f" There is a function {near[0]}: rename it if it is meant." if near else ""
+        foreign = ", with a letter of another alphabet" if near and not near[0].isascii() else ""
+        hint = f" There is a function {near[0]}{foreign}: rename it if it is meant." if near else ""
         return "missing", f"No cell defines {name}.{hint}"
-
-
-def foreign_letters(known: str, name: str) -> list[tuple[str, str]]:
-    """The letters of another alphabet, each with the one that should stand there, by which alone a name differs from the
-    one that is looked for; none if it differs otherwise."""
-    pairs = [(char, wanted) for char, wanted in zip(known, name, strict=False) if char != wanted]
-    return list(dict.fromkeys(pairs)) if len(known) == len(name) and not any(char.isascii() for char, _ in pairs) else []
 
 
 def parse(data: bytes, name: str = "") -> Notebook:
@@ -120,7 +104,7 @@ def parse(data: bytes, name: str = "") -> Notebook:
     except UnicodeDecodeError:
         raise Unreadable("The file is not UTF-8 text. Save it again as UTF-8 and hand in that file.") from None
     if name.lower().endswith(".py"):
-        return parse_cells([{"cell_type": "code", "source": text}], [])
+        return parse_cells([{"cell_type": "code", "source": text}])
     try:
         content = json.loads(text)
     except (RecursionError, MemoryError):
@@ -133,14 +117,14 @@ def parse(data: bytes, name: str = "") -> Notebook:
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
         raise Unreadable("The file is JSON, but no notebook of format 4: it has no list of cells. Save it again in Jupyter.")
-    return parse_cells(cells, declared_exercises(content.get("metadata")))
+    return parse_cells(cells)
 
 
-def parse_cells(cells: list, exercises: list[str]) -> Notebook:
+def parse_cells(cells: list) -> Notebook:
     """The notebook with these cells. Raises Unreadable if there is too much in them."""
     if len(cells) > CELLS:
         raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not needed.")
-    notebook, parsed, code = Notebook(exercises), [], 0
+    notebook, parsed, code = Notebook(), [], 0
     for number, cell in enumerate(cells, 1):
         source = cell.get("source", "") if isinstance(cell, dict) else None
         if isinstance(source, list) and all(isinstance(line, str) for line in source):
@@ -169,20 +153,11 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
     return notebook
 
 
-def declared_exercises(metadata) -> list[str]:
-    """The ids under metadata.course.exercises."""
-    course = metadata.get("course") if isinstance(metadata, dict) else None
-    ids = course.get("exercises") if isinstance(course, dict) else None
-    return [name for name in ids[:200] if isinstance(name, str)] if isinstance(ids, list) else []
-
-
 def is_deep(value, left: int = DEPTH) -> bool:
     """Whether lists and dicts are nested so deeply that something is on level DEPTH + 1."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return not left or any(is_deep(part, left - 1) for part in inner)
 
-
-# In a process of its own
 
 def read(data: bytes, name: str = "", seconds: float = SECONDS, memory: int = MEMORY) -> Notebook:
     """As `parse`, in a process of its own within these bounds. Raises Unreadable."""
@@ -201,5 +176,5 @@ def to_dict(notebook: Notebook) -> dict:
 def from_dict(data: dict) -> Notebook:
     """The inverse of `to_dict`."""
     statements = [Statement(*(frozenset(value) if isinstance(value, list) else value for value in values)) for values in data["statements"]]
-    return Notebook(data["exercises"], statements, {int(cell): tuple(pair) for cell, pair in data["broken"].items()},
+    return Notebook(statements, {int(cell): tuple(pair) for cell, pair in data["broken"].items()},
                     {int(cell): tuple(pair) for cell, pair in data["prose"].items()}, [tuple(pair) for pair in data["left_out"]])

@@ -9,7 +9,6 @@ import shutil
 import nbformat
 import pytest
 
-from book._tools import nb as tool
 from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading.assignments import build, form, regions
 from tests.conftest import ROOT
@@ -77,24 +76,6 @@ def test_exercise_page_holds_no_solution(course):
     assert "# play with fvsbn_sample" in text and "# Set-up" in text                # the others are there
 
 
-def test_exercise_page_links_to_solution(course):
-    build.run(course)
-    links = [sample_course.text(cell) for cell in sample_course.cells(one(course), "solution-link")]
-    assert "(../solutions/04-made-up.ipynb#ancestral-sampling-one-variable-at-a-time)" in links[1]
-    assert len(links) == len(of_chapter("fvsbn"))
-
-
-def test_solution_page_folds_answers(course):
-    build.run(course)
-    for cell in sample_course.cells(one(course, folder="solutions"), "answer"):
-        assert cell["metadata"]["tags"] == ["hide-input"]
-    for cell in sample_course.cells(one(course), "answer"):
-        assert "tags" not in cell["metadata"]
-    for cell in sample_course.cells(one(course, folder="solutions"), "why"):
-        text = sample_course.text(cell)
-        assert text.startswith("<details><summary>Explanation</summary>\n\nBecause") and text.endswith("</details>")
-
-
 def test_task_lines_come_from_exercise(course, monkeypatch):
     build.run(course)
     lines = sample_course.text(sample_course.cells(one(course), "task", "find_leaks")[0]).splitlines()
@@ -109,19 +90,6 @@ def test_task_lines_come_from_exercise(course, monkeypatch):
         text = sample_course.text(sample_course.cells(one(course, folder=folder), "task", "find_leaks")[0])
         assert text.count("Difficulty") == 1 and "about 40 minutes" in text
         assert text.count("You may use") == 1 and "except `torch.flip`. Gradients" in text
-
-
-def test_notebook_metadata_lists_exercises(course):
-    build.run(course)
-    metadata = json.loads(one(course).read_text())["metadata"]["course"]
-    assert metadata == {"chapter": "fvsbn", "exercises": [each.id for each in of_chapter("fvsbn")]}
-
-
-def test_titles_differ(course):
-    build.run(course)
-    first = [sample_course.text(json.loads(one(course, folder=folder).read_text())["cells"][0])
-             for folder in ("solutions", "exercises")]
-    assert first[0].startswith("# Solutions: ") and first[1].startswith("# Exercises: ")
 
 
 def test_store_holds_every_solution(course):
@@ -142,36 +110,6 @@ def test_build_is_idempotent(course):
     before = {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
     assert build.run(course) == 0 and check(course) == 0
     assert before == {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
-
-
-def test_build_writes_normal_form(course):
-    for _ in range(2):                                      # one cell twice, and untidy
-        sample_course.change(one(course, folder="solutions"), lambda nb: nb["cells"].append(
-            sample_course.cell("code", "print(2)  \n\n", scrolled=True, tags=[])))
-    build.run(course)
-    run_as_if(course)
-    for path in [*course.solutions.glob("*.ipynb"), *course.exercises.glob("*.ipynb")]:
-        nb = nbformat.read(path, 4)
-        nbformat.validate(nb)
-        assert tool.dumps(tool.normalize(nb, path.stem)) == path.read_text()
-
-
-def test_build_writes_outputs_as_book(course):
-    """Every kind of output, in one cell: results, figures, JSON, errors, streams."""
-    build.run(course)
-    path = one(course)
-    nb = nbformat.read(path, 4)
-    data = {"text/plain": "a\nb", "image/png": "iVB\nOR", "application/json": {"k": [1, "a\nb"]},
-            "text/html": "<p>\n</p>"}
-    nb.cells[2].outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=9),
-                           nbformat.v4.new_output("display_data", data={"image/svg+xml": "<svg>\n</svg>"}),
-                           nbformat.v4.new_output("error", ename="E", evalue="é", traceback=["one\n", "two"]),
-                           nbformat.v4.new_output("stream", name="stdout", text="x\ny\n")]
-    path.write_text(nbformat.writes(nb))
-    mine = form.dumps(form.normal(form.read(path), path.stem))
-    assert mine == tool.dumps(tool.normalize(nb, path.stem))
-    path.write_text(mine)
-    assert form.dumps(form.normal(form.read(path), path.stem)) == mine
 
 
 def test_build_keeps_outputs_of_unchanged_cells(course):

@@ -7,14 +7,12 @@ import time
 
 import pytest
 
-from course_lib.exercises import EXERCISES
 from course_lib.grading import __main__
 from course_lib.grading.classroom import graders
 from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.graders import Task, grade_all
-from course_lib.grading.classroom.grading import Graded, grade_file
+from course_lib.grading.classroom.grading import grade_file
 from course_lib.grading.classroom.results_log import ResultsLog
-from course_lib.grading.classroom.run import absent_record
 from course_lib.grading.sandbox import sandbox
 from course_lib.grading.sandbox.sandbox import Worker
 from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
@@ -22,12 +20,6 @@ from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, TABLE, notebook
 
 def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
     return [save(folder / name, notebook(*cells)) for name in names]
-
-
-def test_absent_student_gets_0():
-    record = absent_record("bo", [EXERCISES["conditional_table"]], 1)
-    assert (record.earned, record.possible, record.score) == (0, 5, 0)
-    assert record.reports[0].state == "not_submitted" and "No submission of this student" in record.reports[0].message
 
 
 def test_log_drops_partial_line(tmp_path, worker):
@@ -91,18 +83,12 @@ def test_log_is_locked(tmp_path):
     ResultsLog(str(tmp_path / "out.jsonl")).close()
 
 
-def test_graded_round_trip(tmp_path, worker):
-    [ada] = hand_in(tmp_path, "ada.ipynb", cells=("x = 1 +", LOGLIK))
-    record = grade_file(ada, worker, 3, exercises=ASKED)
-    assert Graded.from_dict(json.loads(json.dumps(record.to_dict()))) == record
-
-
 @pytest.mark.thorough
 def test_grade_all_with_several_graders(tmp_path):
     wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
     paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
     items = [Submission(path.stem, str(path)) for path in paths]
-    found = {item.student: record for item, record in grade_all(items, Task(7, IDS), [Worker(), Worker()])}
+    found = {item.student: record for item, record in grade_all(items, Task(7, IDS), Worker(), jobs=2)}
     assert len(found) == 6
     for i in range(6):
         record = found[f"s{i}"]
@@ -127,9 +113,9 @@ def test_grade_all_replaces_dead_grader(tmp_path, monkeypatch):
         return real(worker, item, *rest)
 
     monkeypatch.setattr(graders, "grade_with", fragile)
-    found = {item.student: record for item, record in grade_all(items, Task(7, IDS), [Worker(), Worker()])}
+    found = {item.student: record for item, record in grade_all(items, Task(7, IDS), Worker(), jobs=2)}
     assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
-        "s0": 1, "s1": 1, "s2": "the grader stopped (exit code 9)", "s3": 1}
+        "s0": 1, "s1": 1, "s2": "the grader stopped", "s3": 1}
 
 
 def grade_alone(args: list[str]) -> None:
@@ -171,7 +157,7 @@ def test_run_resumes_after_kill(tmp_path, worker, monkeypatch, capsys, jobs):
     with open(out, "ab") as file:
         file.write(b'{"student": "s5", "pa')
     monkeypatch.setattr(worker, "close", lambda: None)
-    monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
+    monkeypatch.setattr(sandbox, "Worker", lambda: worker)
     capsys.readouterr()
     assert __main__.main(args) == 0, capsys.readouterr().err
     lines = [json.loads(line) for line in out.read_text().splitlines()]

@@ -40,62 +40,6 @@ def test_answer_that_runs_in_ipython_is_right(tmp_path, worker, what):
     assert result.score == 1, (result.reports[0], result.notes)
 
 
-PATCHED = """
-import torch
-from torch import nn
-
-def add_to_class(Class):
-    def wrapper(obj):
-        setattr(Class, obj.__name__, obj)
-    return wrapper
-
-class OwnFVSBN(AutoregressiveModel):
-    def __init__(self, n):
-        super().__init__(n)
-        self.weight = nn.Parameter(torch.zeros(n, n))
-        self.bias = nn.Parameter(torch.zeros(n))
-"""
-
-
-METHODS = """
-@add_to_class(OwnFVSBN)
-def conditionals(self, x, context=None):
-    return self.conditional(x @ self.weight.tril(-1).T + self.bias)
-
-@add_to_class(OwnFVSBN)
-def gradient(self, x):
-    error = (x - self.conditionals(x).probs.detach()) / len(x)
-    return {"weight": (error.T @ x).tril(-1), "bias": error.sum(dim=0)}
-"""
-FIT = """
-def fit(self, x):
-    with torch.no_grad():
-        for _ in range(1000):
-            for name, slope in self.gradient(x).items():
-                getattr(self, name).add_(slope, alpha=2.0)
-
-setattr(OwnFVSBN, "fit", fit)
-"""
-
-
-def test_methods_added_by_a_decorator(tmp_path, worker):
-    result = graded(tmp_path, worker, "from course_lib.autoregressive import AutoregressiveModel", PATCHED, METHODS, FIT,
-                    exercises=[EXERCISES["OwnFVSBN"]])
-    assert result.score == 1, result.reports[0]
-
-
-def test_report_names_line_that_was_not_run(tmp_path, worker):
-    """An answer that only code in a string defines is not called missing without a word."""
-    asked = [EXERCISES["bernoulli_chain_loglik"]]
-    result = graded(tmp_path, worker, f"import torch\n\nexec({ANSWER!r})", exercises=asked)
-    assert "cell 1, line 3" in result.reports[0].message, result.reports[0]
-    stub = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError"
-    result = graded(tmp_path, worker, stub, "import tools\ntools.replace(bernoulli_chain_loglik)", exercises=asked)
-    assert result.reports[0].state == "error" and "cell 2, line 2" in result.reports[0].message
-    result = graded(tmp_path, worker, stub, "print(bernoulli_chain_loglik(1, 2))", exercises=asked)
-    assert result.reports[0].state == "not_attempted"
-
-
 def test_notes_name_magics_and_python(tmp_path, worker):
     result = graded(tmp_path, worker, "%matplotlib inline\n!ls", LOGLIK, TABLE, "def f[T: (int](x): return x")
     notes = " ".join(result.notes)

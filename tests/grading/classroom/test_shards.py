@@ -11,7 +11,6 @@ from course_lib.grading.classroom import run as run_module
 from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, checks_version, empty_report
 from course_lib.grading.sandbox import sandbox
-from course_lib.grading.sandbox.sandbox import Worker
 from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, notebook, save
 
 N, SHARD_OF_DI = 3, 1           # the shard that grades di, whose file is broken
@@ -24,24 +23,23 @@ def judged(item, task):
     broken = ["This is not a notebook."] * (data == b"{")
     digest = hashlib.sha256(data).hexdigest()
     reports = [empty_report(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in ASKED]
-    return Graded(item.student, item.path, digest, checks_version(ASKED), "limits", task.seed, reports=reports, notes=broken)
+    return Graded(item.student, item.path, digest, checks_version(ASKED), "bubblewrap", task.seed, reports=reports, notes=broken)
 
 
 def judging(judge=judged):
     """In the place of all judges."""
-    return lambda todo, task, workers: ((item, judge(item, task)) for item in todo)
+    return lambda todo, task, *_: ((item, judge(item, task)) for item in todo)
 
 
 class NoWorker:
     """In the place of a worker: there is nothing to run."""
 
-    level, why, control = "limits", "a test", None
+    level = "bubblewrap"
 
-    def __init__(self, *_):
+    def wait_ready(self):
         pass
 
-    def close(self):
-        pass
+    close = wait_ready
 
 
 @pytest.fixture
@@ -65,7 +63,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def test_shard_logs_together_equal_one_run(run, tmp_path, monkeypatch):
-    files = [text for one in ("csv", "json", "report") for text in (f"--{one}", f"out.{one}")]
+    files = [text for one in ("csv", "json", "html") for text in (f"--{one}", f"out.{one}")]
     monkeypatch.chdir(tmp_path)
     whole = ["grade", tmp_path / "class", "--roster", tmp_path / "roster.txt", "--seed", 5]
     for i in range(1, N + 1):
@@ -74,7 +72,7 @@ def test_shard_logs_together_equal_one_run(run, tmp_path, monkeypatch):
     students = [{json.loads(line)["student"] for line in log.splitlines()} for log in logs]
     assert sorted(sum(map(list, students), [])) == sorted([*STUDENTS, "zoe", "yan", "xi", "wim"])      # each in one shard
     assert run(*whole, *files)[0] == 1
-    before = {path: Path(path).read_bytes() for path in ("out.csv", "out.json", "out.report/index.html", "out.report/class.csv")}
+    before = {path: Path(path).read_bytes() for path in ("out.csv", "out.json", "out.html/ada.html")}
     assert before["out.csv"].count(b"\n") == len(STUDENTS) + 4 + 1
     monkeypatch.setattr(run_module, "grade_all", judging(lambda *_: pytest.fail("graded again")))
     log = save(tmp_path / "all.jsonl", "".join(logs))
@@ -90,28 +88,12 @@ def test_shards_with_different_seeds(run, tmp_path):
     assert code == 1 and "made with 2 seeds" in said.err
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
-def test_student_has_a_budget_of_seconds(monkeypatch, jobs):
-    """After it, no more of this student is graded; the others are. A fork takes over what is replaced here."""
+def test_student_has_a_budget(monkeypatch):
+    """Of seconds and of notebooks; after it, no more of this student is graded, and the others are."""
     monkeypatch.setattr(graders, "grade_file", lambda path, worker, seed, student, *_, exercises: Graded(student, path, seconds=700.0))
     items = [Submission("ada", f"{i}.ipynb") for i in range(6)] + [Submission("bo", "bo.ipynb")]
-    workers = [Worker(level="limits") for _ in range(jobs)]
-    try:
-        results = dict(graders.grade_all(items, graders.Task(5, IDS), workers))
-    finally:
-        for one in workers:
-            one.close()
-    refused = [item for item, record in results.items() if isinstance(record, str)]
-    assert set(results) == set(items) and {item.student for item in refused} == {"ada"} and len(refused) in (3, 4 - jobs)
-    assert all("took more than 1800 seconds together" in results[item] for item in refused)
-
-
-def test_student_has_a_budget_of_notebooks(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_module, "MOST", 2)
-    for i in range(3):                                    # beside the one that is there
-        save(tmp_path / f"class/ada/{i}.ipynb", notebook(LOGLIK))
-    code, said = run("grade", tmp_path / "class", "--out", tmp_path / "log.jsonl")
-    lines = [line for line in said.err.splitlines() if line.startswith("Not graded: ") and "/ada/" in line]
-    assert code == 1 and len(lines) == 2 and all("2 notebooks of this student are graded in one run" in line for line in lines)
-    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert len([line for line in log if line["student"] == "ada"]) == 2
+    refused = {item.path: record for item, record in graders.grade_all(items, graders.Task(5, IDS), None) if isinstance(record, str)}
+    assert sorted(refused) == ["3.ipynb", "4.ipynb", "5.ipynb"] and "took more than 1800 seconds together" in refused["3.ipynb"]
+    monkeypatch.setattr(graders, "MOST", 2)
+    refused = {item.path: record for item, record in graders.grade_all(items, graders.Task(5, IDS), None) if isinstance(record, str)}
+    assert sorted(refused) == ["2.ipynb", "3.ipynb", "4.ipynb", "5.ipynb"] and "2 notebooks of this student" in refused["2.ipynb"]

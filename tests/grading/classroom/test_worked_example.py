@@ -89,7 +89,7 @@ def run_commands(page: str) -> str:
 
 def test_worked_example(tmp_path, sandboxed, monkeypatch):
     monkeypatch.setattr(sandboxed, "close", lambda: None)
-    monkeypatch.setattr(sandbox, "Worker", lambda *_: sandboxed)
+    monkeypatch.setattr(sandbox, "Worker", lambda: sandboxed)
     monkeypatch.chdir(tmp_path)
     write_class(tmp_path)
     page = PAGE.read_text("utf-8")
@@ -97,10 +97,10 @@ def test_worked_example(tmp_path, sandboxed, monkeypatch):
 
 
 def main() -> None:
-    with sandbox.Worker(True) as worker, tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with sandbox.Worker() as worker, tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         worker.wait_ready()
         write_class(Path(folder))
-        with mock.patch.object(worker, "close"), mock.patch.object(sandbox, "Worker", lambda *_: worker):
+        with mock.patch.object(worker, "close"), mock.patch.object(sandbox, "Worker", lambda: worker):
             PAGE.write_text(run_commands(PAGE.read_text("utf-8")), "utf-8")
 
 

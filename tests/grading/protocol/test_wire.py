@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from course_lib.grading.protocol import wire
-from course_lib.grading.protocol.calls import OutOfTime, same, time_limit
-from course_lib.grading.protocol.wire import Broken, Channel, Endpoint, TooLarge, TooSlow
+from course_lib.grading.protocol.calls import OutOfTime, time_limit
+from course_lib.grading.protocol.wire import Broken, Channel, Endpoint, TooSlow
 
 
 @pytest.fixture
@@ -49,25 +49,10 @@ def test_tensors_round_trip(dtype, shape):
     assert found.dtype == raw.dtype and found.shape == raw.shape and torch.equal(found, raw)
 
 
-def test_views_round_trip():
-    x = torch.tensor([[1.0, math.nan, -0.0], [math.inf, -math.inf, 5e-324]], dtype=torch.float64)
-    for view in (x.T, x[:, ::2], x.expand(2, 2, 3), torch.nn.Parameter(x), (x + 1j * x).conj()):
-        assert same(torch.view_as_real(there_and_back(view)) if view.is_complex() else there_and_back(view),
-                    torch.view_as_real(view.resolve_conj()) if view.is_complex() else view)
-
-
 def test_pack_refuses_objects():
     for value in (object(), 1j, b"x", {1, 2}, torch.eye(2).to_sparse()):
         with pytest.raises((TypeError, RuntimeError)):
             there_and_back(value)
-
-
-def test_pack_refuses_depth():
-    deep = []
-    for _ in range(wire.DEPTH + 2):
-        deep = [deep]
-    with pytest.raises(TooLarge):
-        there_and_back(deep)
 
 
 def message(tree, *tensors):
@@ -101,11 +86,6 @@ def test_unpack_refuses_invalid_data(tree):
         endpoint().unpack(tree, [bytearray(8)])
 
 
-def test_unpack_booleans():
-    found = endpoint().unpack({"tensor": 0, "dtype": "bool", "shape": [3]}, [bytearray([0, 1, 255])])
-    assert found.view(torch.uint8).tolist() == [0, 1, 1]
-
-
 def test_receive_has_deadline(ends):
     def drip():
         for byte in message({"reply": 1, "data": None}):
@@ -122,11 +102,6 @@ def test_receive_has_deadline(ends):
     with pytest.raises(TooSlow):
         Channel(ends[0]).receive(time.monotonic() + 0.2)
     assert time.monotonic() - began < 1
-
-
-def test_send_has_deadline(ends):
-    with pytest.raises(TooSlow):
-        Channel(ends[0]).send({}, [bytes(30_000_000)], time.monotonic() + 0.1)
 
 
 @pytest.mark.parametrize("size", [0, 1000, 3_000_000])
@@ -147,26 +122,6 @@ def test_timeout_leaves_no_message_half_read(ends, size):
             time.sleep(0.01)
     while here.receive(soon())[0]["reply"] != 2:
         pass
-
-
-def test_timeout_leaves_no_message_half_sent(ends):
-    here, there = Channel(ends[0]), Channel(ends[1])
-    found = []
-
-    def slowly():
-        time.sleep(0.3)
-        while "two" not in found:
-            found.append(there.receive(soon())[0]["ask"])
-
-    thread = threading.Thread(target=slowly, daemon=True)
-    with pytest.raises(OutOfTime), time_limit(0.1):
-        thread.start()
-        here.send({"ask": "one"}, [bytes(3_000_000)])    # more than the socket takes before anybody reads
-        while True:
-            time.sleep(0.01)
-    here.send({"ask": "two"}, [])
-    thread.join()
-    assert found[-1:] == ["two"]
 
 
 def serving(sock, **answers):
@@ -200,11 +155,6 @@ def test_functions_are_called_remotely(ends):
     assert here.ask("give", None, soon())(torch.zeros(2)).tolist() == [1, 1]
 
 
-def test_function_returned_is_itself(ends):
-    serving(ends[1], echo=lambda f: f)
-    assert Endpoint(Channel(ends[0])).ask("echo", print, soon()) is print
-
-
 def test_remote_error_is_raised(ends):
     def use(f):
         try:
@@ -234,13 +184,6 @@ def test_ask_drops_stale_replies(ends):
         Endpoint(Channel(ends[0])).ask("x", None, soon())
 
 
-def test_unsendable_answer_is_error(ends):
-    serving(ends[1], big=lambda _: torch.zeros(wire.BYTES), odd=lambda _: object())
-    here = Endpoint(Channel(ends[0]))
-    assert "cannot be sent" in here.ask("big", None, soon())["detail"]
-    assert "object" in here.ask("odd", None, soon())["detail"]
-
-
 def test_generator_round_trip(ends):
     def draws(data):
         torchs, pythons = data
@@ -256,15 +199,3 @@ def test_generator_round_trip(ends):
     assert torch.equal(first[0], again[0]) and first[1:] == again[1:]
     expected = draws([torchs, pythons])
     assert torch.equal(first[0], expected[0]) and first[1:] == expected[1:]
-
-
-@pytest.mark.parametrize("data", [
-    {"generator": {"tensor": 0, "dtype": "uint8", "shape": [8]}}, {"random": {"list": [3, {"list": [1]}, None]}}])
-def test_generator_state_is_refused(ends, data):
-    def sent():
-        return json.loads(json.dumps(data))
-
-    here = Endpoint(Channel(ends[0]))
-    for here.generators in (False, True):
-        with pytest.raises(Broken):
-            here.unpack(sent(), [bytearray(8)])

@@ -35,8 +35,8 @@ ENDS = {
     "sys.exit": ("sys.exit(0)", "error", "SystemExit"),
     "os._exit": ("os._exit(3)", "error", "ended Python (exit code 3)"),
     "os._exit with success": ("os._exit(0)", "error", "ended Python (exit code 0)"),
-    "segmentation fault": ("ctypes.string_at(0)", "error", "segmentation fault"),
-    "abort": ("os.abort()", "error", "crashed Python itself (abort)"),
+    "segmentation fault": ("ctypes.string_at(0)", "error", "SIGSEGV"),
+    "abort": ("os.abort()", "error", "crashed Python itself (SIGABRT)"),
     "kills itself": ("os.kill(os.getpid(), 9)", "error", "The system stopped it"),
     "endless recursion": ("return bernoulli_chain_loglik(x, p)", "error", "RecursionError"),
     "input": ("return float(input('x?'))", "error", "nobody is there when it is graded"),
@@ -75,16 +75,6 @@ def test_failing_answer_costs_only_itself(tmp_path, worker, what):
     assert (first.state, first.earned) == (state, 0), first
     assert words in first.message
     assert second.state == "right"
-
-
-@pytest.mark.parametrize("what", ["infinite loop", "a loop that swallows interruptions", "memory bomb of torch", "sys.exit",
-                                  "os._exit", "segmentation fault", "endless recursion", "input"])
-@pytest.mark.thorough
-def test_failing_answer_without_isolation(tmp_path, limited, what):
-    body, state, words = ENDS[what]
-    patience = quick(deadline=0.5 if state == "timeout" else 5)
-    first, second = graded(tmp_path, limited, answer(body), TABLE, exercises=patience, limits=SHORT).reports
-    assert (first.state, first.earned, second.state) == (state, 0, "right") and words in first.message
 
 
 FORGED = f"b = next(o for o in gc.get_objects() if type(o).__name__ == '{Endpoint.__name__}')\n"
@@ -203,12 +193,12 @@ def test_failing_cell_costs_only_itself(tmp_path, worker, what):
     result = graded(tmp_path, worker, TOP[what], LOGLIK, TOP[what], TABLE, TOP[what], exercises=quick(deadline=5))
     assert result.score == 1
     if what != "exception" and "[0]" not in TOP[what]:
-        assert "not run; there are some in cells 1, 3 and 5" in " ".join(result.notes)
+        assert "not run: cell 1, cell 3, cell 5" in " ".join(result.notes)
 
 
 NEEDED = {"hangs": ("[i for i in iter(int, 1)]", "did not end within 0.6 seconds"),
           "hangs for good": ("hang()", "did not end within 0.6 seconds"),
-          "crashes": ("__import__('ctypes').string_at(0)", "segmentation fault"),
+          "crashes": ("__import__('ctypes').string_at(0)", "SIGSEGV"),
           "exits": ("__import__('os')._exit(0)", "ended Python"),
           "raises": ("1 / 0", "ZeroDivisionError"), "asks": ("input()", "nobody is there"),
           "exits politely": ("__import__('sys').exit()", "SystemExit")}
@@ -236,14 +226,6 @@ def test_failing_definition_is_reported(tmp_path, worker, what, state):
     first, second = graded(tmp_path, worker, broken, TABLE, exercises=quick(), limits=SHORT).reports
     assert first.state == state and words in first.message and "Cell 1" in first.message
     assert second.state == "right"
-
-
-@pytest.mark.thorough
-def test_hanging_cells_end(tmp_path, worker):
-    cells = [HANG] + [f"A{i} = hang()" for i in range(12)]
-    wants = f"def bernoulli_chain_loglik(x, p):\n    return {', '.join(f'A{i}' for i in range(12))}"
-    first, second = graded(tmp_path, worker, *cells, wants, TABLE, exercises=quick(), limits=SHORT).reports
-    assert first.state == "timeout" and second.state == "right"
 
 
 def test_notebook_has_time_limit(tmp_path, worker):
@@ -277,24 +259,6 @@ def test_misused_function_costs_only_answer(tmp_path, worker, body, words):
     cell = "def find_leaks(conditionals, n):\n" + "\n".join("    " + line for line in body.splitlines())
     report = graded(tmp_path, worker, "import torch", cell, exercises=quick("find_leaks", deadline=3)).reports[0]
     assert report.earned == 0 and words in report.message and "could not be graded" not in report.message, report
-
-
-UNTIDY = {
-    "one cell for all": [LOGLIK + TABLE],
-    "split into many": [*LOGLIK.strip().split("\n\n"), TABLE],
-    "duplicated": [LOGLIK, TABLE, LOGLIK, TABLE],
-    "an earlier try": ["def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError", LOGLIK, TABLE],
-    "syntax error in one cell": ["def x(:", LOGLIK, TABLE], "magics": ["%matplotlib inline\n!ls", "%%time\n" + LOGLIK, TABLE],
-    "exceptions before the function": ["1 / 0", "import nowhere", LOGLIK, TABLE],
-    "a name from elsewhere": [LOGLIK.replace("bernoulli_chain_loglik", "mine"), "bernoulli_chain_loglik = mine", TABLE],
-    "empty cells": ["", "# nothing", LOGLIK, "   ", TABLE],
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("what", UNTIDY)
-def test_untidy_notebook_is_graded(tmp_path, worker, what):
-    assert graded(tmp_path, worker, *UNTIDY[what]).score == 1
 
 
 def test_notebook_without_metadata_is_graded(tmp_path, worker):

@@ -1,43 +1,37 @@
 """Confine a process: limits, a user of its own, refused system calls, memory that no other process reads."""
-from __future__ import annotations
-
-import contextlib
 import os
 import signal
-import sys
-from pathlib import Path
 
 from course_lib.grading.protocol.process import prctl, size_now
 
 
-def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
-    """In the child: nothing to read, nowhere to print, limits that cannot be raised, no rights, an empty folder. Raises OSError or
-    ValueError where Linux does not give one of these."""
+def confine(limits: dict, uid: int, home: str) -> None:
+    """In the child: nothing to read, nowhere to print, limits, no rights, an empty folder. Raises OSError or ValueError."""
     import resource
 
     os.setsid()
-    silence()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
+    os.close(nowhere)
     soft = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": limits["file"], "RLIMIT_NOFILE": 64, "RLIMIT_CPU": limits["cpu"],
-            "RLIMIT_AS": size_now() + limits["memory"],
-            "RLIMIT_NPROC": limits["processes"] + (0 if isolated or os.getuid() == 0 else tasks_now())}
+            "RLIMIT_AS": size_now() + limits["memory"], "RLIMIT_NPROC": limits["processes"]}
     for name, value in soft.items():
-        with contextlib.suppress(*() if sys.platform == "linux" else (ValueError, OSError, AttributeError)):
-            hard = resource.getrlimit(getattr(resource, name))[1]
-            most = value if hard == resource.RLIM_INFINITY else min(value, hard)         # a lower one is the grader's own
-            resource.setrlimit(getattr(resource, name), (most, hard if 0 <= hard < value else value + (name == "RLIMIT_CPU")))
+        hard = resource.getrlimit(getattr(resource, name))[1]
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)         # a lower one is the grader's own
+        resource.setrlimit(getattr(resource, name), (most, hard if 0 <= hard < value else value + (name == "RLIMIT_CPU")))
     prctl(1, signal.SIGKILL)                             # PR_SET_PDEATHSIG
     folder = os.path.join(home, "run")
     os.mkdir(folder, 0o700)
-    if os.getuid() == 0 and (isolated or open_to_all(os.__file__) and open_to_all(limits["torch"])):
+    if os.getuid() == 0:
         os.chown(folder, uid, uid)
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
-    if sys.platform == "linux":
-        prctl(38, 1)                                     # PR_SET_NO_NEW_PRIVS
-        refuse_system_calls()
-        prctl(4, 0)                                      # PR_SET_DUMPABLE: nobody reads its memory
-        prctl(1, signal.SIGKILL)                         # a change of user clears it
+    prctl(38, 1)                                         # PR_SET_NO_NEW_PRIVS
+    refuse_system_calls()
+    prctl(4, 0)                                          # PR_SET_DUMPABLE: nobody reads its memory
+    prctl(1, signal.SIGKILL)                             # a change of user clears it
     os.chdir(folder)
     os.environ["HOME"] = os.environ["TMPDIR"] = folder
 
@@ -61,15 +55,12 @@ CALLS = {                        # machine -> its number in filters, then those 
 
 
 def refuse_system_calls() -> None:
-    """A filter of the kernel's, where the machine is known: no user namespaces, in which an answer would be root again, and none of the
-    calls above. Raises OSError if the kernel has no filters."""
+    """A filter of the kernel's: no user namespaces, and none of the calls above. Raises OSError if the kernel has no filters."""
     import ctypes
     import errno
     import struct
 
-    machine, numbers = CALLS.get(os.uname().machine, (None, {}))
-    if machine is None:
-        return
+    machine, numbers = CALLS[os.uname().machine]
     load, equal, at_least, any_of, give = 0x20, 0x15, 0x35, 0x45, 0x06         # of the filter's language
 
     def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -97,26 +88,3 @@ def refuse_system_calls() -> None:
 
     if ctypes.CDLL(None, use_errno=True).prctl(22, 2, ctypes.byref(Filter(len(program), ctypes.addressof(code))), 0, 0):   # PR_SET_SECCOMP
         raise OSError(ctypes.get_errno(), "the kernel filters no system calls")
-
-
-def open_to_all(path: str) -> bool:
-    """Whether any user may read what lies there."""
-    return all(os.stat(part).st_mode & 1 for part in Path(path).resolve().parents)
-
-
-def silence() -> None:
-    """No input, and output to nowhere."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
-
-
-def tasks_now() -> int:
-    """Threads of this user, where the limit counts all of them."""
-    count = 0
-    for pid in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:      # its folder may be root's
-            if f"\nUid:\t{os.getuid()}\t" in file.read():
-                count += len(os.listdir(f"/proc/{pid}/task"))
-    return count or 1000

@@ -1,5 +1,4 @@
 """The name space in which a learner's statements run: a notebook's, with display, get_ipython, In, Out, and what `from __future__` sets."""
-from __future__ import annotations
 import __future__
 
 import ast

@@ -1,7 +1,4 @@
-"""The worker: a program of its own, started by `sandbox`, which imports torch once and forks a child for each exercise. A child holds a
-learner's definitions and talks to the grader over a socket of its own; the parent, which has the control socket, runs no learner's code."""
-from __future__ import annotations
-
+"""The worker: a program that imports torch once and forks a child for each exercise; the parent itself runs no learner's code."""
 import contextlib
 import gc
 import importlib
@@ -23,7 +20,9 @@ SHARE = 2                       # times the memory of one process that they may 
 
 
 def main(plan: dict) -> None:
-    """plan: fd (the control socket), path (of modules), isolated (whether every other process here is this worker's)."""
+    """plan: fd (the control socket), path (of modules). Every other process here is this worker's."""
+    if os.getpid() != 1:
+        sys.exit("the worker kills all processes that it sees, so it runs in a sandbox alone")
     sys.path[:] = plan["path"]
     from course_lib.grading.protocol.process import prctl
 
@@ -46,20 +45,42 @@ def main(plan: dict) -> None:
     gc.freeze()
     gc.enable()
     torch.set_num_threads(1)
-    parent = Parent(control, plan["isolated"])
+    parent = Parent(control)
     control.send(b"ready\n")
     parent.serve()
+
+
+def alone(plan: dict) -> None:
+    """Answer without isolation, in a process of its own, under limits and with only what is allowed of the course."""
+    import resource
+
+    sys.path[:] = plan["path"]
+    from course_lib.grading.protocol import allowlist
+    from course_lib.grading.protocol.process import size_now
+
+    allowlist.install()
+    for name in ["torch", "course_lib.grading.protocol.wire", *plan["preload"]]:
+        importlib.import_module(name)
+    sys.modules["torch"].set_num_threads(1)
+    limits = plan["limits"]
+    for name, value in (("CORE", 0), ("FSIZE", limits["file"]), ("CPU", limits["cpu"]), ("AS", size_now() + limits["memory"])):
+        with contextlib.suppress(ValueError, OSError):   # macOS does not give each
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+    connection = socket.socket(fileno=plan["fd"])
+    connection.send(b"!")
+    answer(connection)
 
 
 class Parent:
     """Forks a child when told to, and leaves nothing of it behind."""
 
-    def __init__(self, control: socket.socket, isolated: bool):
-        self.control, self.isolated, self.count = control, isolated, 0
+    def __init__(self, control: socket.socket):
+        self.control, self.count = control, 0
         self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
         self.why = ""                                    # that it was killed for another reason than memory
         self.home = os.environ["HOME"]
-        self.given = own_limits(), list(map(state_of, self.places()))
+        self.places = [self.home, "/dev/shm", "/var/tmp"]       # that a child may write to
+        self.given = own_limits(), list(map(state_of, self.places))
 
     def serve(self) -> None:
         """Do what the grader asks over the control socket, until it closes."""
@@ -73,7 +94,7 @@ class Parent:
             if message["do"] == "start":
                 for name in message["preload"]:
                     importlib.import_module(name)
-                self.memory, self.why = message["limits"]["memory"] * SHARE if self.isolated else None, ""
+                self.memory, self.why = message["limits"]["memory"] * SHARE, ""
                 uid = LOWEST_UID + message["worker"] * UIDS + self.count % UIDS
                 try:
                     reply = {"pid": self.start(fds[0], message["limits"], uid)}
@@ -83,14 +104,14 @@ class Parent:
             else:
                 self.memory = None
                 self.control.send(json.dumps(self.end(message["pid"], message["wait"])).encode() + b"\n")
-        self.sweep(None)
+        self.sweep()
 
     def watch(self) -> None:
         """Kill everything of the child's if its processes together hold more memory than they may, or have made more files."""
         ours, held = own_memory(os.getpid()), 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
             held += max(0, own_memory(int(pid)) - ours)  # what it has from here is shared with us
-        crowded = sum(map(count_files, self.places())) > FILES
+        crowded = sum(map(count_files, self.places)) > FILES
         if held > self.memory or crowded:
             self.memory, self.why = None, f"It made more than {FILES} files." if crowded else ""
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -115,7 +136,7 @@ class Parent:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self.control.close()
             try:
-                confine(limits | {"torch": sys.modules["torch"].__file__}, uid, self.home, self.isolated)
+                confine(limits, uid, self.home)
             except (OSError, ValueError) as problem:
                 os.write(writing, str(problem).encode()[:1000])
                 return 0
@@ -132,26 +153,15 @@ class Parent:
         while not ended and time.monotonic() < until:
             time.sleep(0.002)
             ended, status = os.waitpid(pid, os.WNOHANG)
-        gone = self.sweep(pid if not ended else None)
-        clean = gone and self.wipe() and (own_limits(), list(map(state_of, self.places()))) == self.given
+        clean = self.sweep() and self.wipe() and (own_limits(), list(map(state_of, self.places))) == self.given
         return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": clean, "why": self.why}
 
-    def places(self) -> list[str]:
-        """The folders that a child may write to."""
-        return [self.home, "/dev/shm", "/var/tmp"] if self.isolated else [self.home]
-
-    def sweep(self, pid: int | None) -> bool:
-        """Kill every process that a child started; True when none is left."""
+    def sweep(self) -> bool:
+        """Kill every process but this one, which is process 1 here; True when none is left."""
         until = time.monotonic() + SWEEP
         while time.monotonic() < until:
-            for victim in {pid, *children()} - {None}:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(victim, signal.SIGKILL)
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGKILL)
-            if self.isolated:                            # nothing else lives here: this is process 1
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(-1, signal.SIGKILL)
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
@@ -162,7 +172,7 @@ class Parent:
 
     def wipe(self) -> bool:
         """Empty the places that a child may write to, and what of System V it may leave; True if all is gone."""
-        for place in self.places():
+        for place in self.places:
             for entry in os.scandir(place) if os.path.isdir(place) else ():
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, onerror=retry_with_rights)
@@ -171,7 +181,7 @@ class Parent:
                         os.unlink(entry.path)
             if os.path.isdir(place) and os.listdir(place):
                 return False
-        for kind in ("shm", "sem", "msg") if self.isolated else ():
+        for kind in ("shm", "sem", "msg"):
             with contextlib.suppress(FileNotFoundError), open(f"/proc/sysvipc/{kind}") as table:
                 if len(table.readlines()) > 1:
                     return False
@@ -209,20 +219,11 @@ def own_memory(pid: int) -> int:
 
 
 def own_limits() -> list:
-    """What a child inherits: limits, and on Linux priority, processors and scheduling."""
+    """What a child inherits: limits, priority, processors and scheduling."""
     import resource
 
     limits: list = [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")]
-    if sys.platform == "linux":
-        limits += [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0)]
-    return limits
-
-
-def children() -> list[int]:
-    """The processes whose parent this one is, as far as the system tells."""
-    with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return [int(pid) for pid in file.read().split()]
-    return []
+    return [*limits, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0)]
 
 
 def answer(connection: socket.socket) -> None:
@@ -278,4 +279,5 @@ def answer(connection: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    plan = json.loads(sys.argv[1])
+    alone(plan) if "limits" in plan else main(plan)
