@@ -1,6 +1,7 @@
 """`import course_lib`: quick, and everything that a newcomer looks for is there; a model says what it is and is called."""
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def test_attention_function_and_module():
 def test_unknown_name():
     for module in ("course_lib", "course_lib.transformer", "course_lib.density", "course_lib.contract"):
         with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nothing'"):
-            _ = sys.modules[module].nothing
+            _ = importlib.import_module(module).nothing
         with pytest.raises(ImportError, match="cannot import name 'nothing'"):
             exec(f"from {module} import nothing")
 

@@ -36,15 +36,15 @@ class Unreadable(Exception):
 def read_file(path: str | os.PathLike) -> bytes:
     """The content of an ordinary file of a reasonable size. Raises Unreadable for anything else."""
     try:
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
+        if stat.S_ISLNK(mode := os.lstat(path).st_mode):
             raise Unreadable("The file is a link. Hand in the notebook itself.")
         if stat.S_ISDIR(mode):
             names = ", ".join(sorted(name[:80] for name in os.listdir(path))[:5])
             raise Unreadable(f"This is not a file but a folder, and no notebook is in it{f', but {names}' * bool(names)}. Hand in the notebook itself.")
         if not stat.S_ISREG(mode):
             raise Unreadable("This is not a file. Hand in the notebook itself.")
-        with open(path, "rb") as file:
+        flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")]   # if it was exchanged since
+        with open(os.open(path, os.O_RDONLY | sum(flags)), "rb") as file:
             return check_size(file.read(BYTES + 1))
     except FileNotFoundError:
         raise Unreadable("There is no such file. Hand in the notebook under this name.") from None
@@ -53,7 +53,7 @@ def read_file(path: str | os.PathLike) -> bytes:
 
 
 def check_size(data: bytes) -> bytes:
-    """The content, unless there is none or too much of it."""
+    """Return `data`; raise Unreadable if it is empty or too long."""
     if len(data) > BYTES:
         raise Unreadable(f"The file has more than {BYTES / 1e6:.0f} MB. Clear the outputs of all cells and save it again.")
     if not data.strip():
