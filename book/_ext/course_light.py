@@ -46,12 +46,15 @@ def lighter(app, exception) -> None:
         pages[file] = SCRIPT.sub("<script defer ", text)
     sheet = joined(site / "_static", sheets, rules, words(site, pages.values()))
     (site / "_static" / JOINED).write_text(sheet, "utf-8", newline="\n")
+    for name in (*sheets, "basic.css", "scripts/fontawesome.js"):                   # a later build writes them again, before this
+        for old in (site / "_static" / name, site / "_static" / f"{name}.map"):
+            old.unlink(missing_ok=True)
     digest = hashlib.sha256(sheet.encode()).hexdigest()[:8]
     for file, text in pages.items():
         if found := ROOT.search(text):
             link = f'<link rel="stylesheet" href="{found[1]}_static/{JOINED}?v={digest}" />\n'
             first = LINK.search(text).start()
-            head = baseline(site / "_static", text) * (file in fresh) + link
+            head = (THEME + baseline(site / "_static", text)) * (file in fresh) + link
             text = text[:first] + head + LINK.sub("", text[first:])
         if text != before[file]:
             file.write_text(text, "utf-8", newline="\n")
@@ -128,6 +131,9 @@ def drawn(found: re.Match, icons: dict) -> str:
 # --- scripts ---------------------------------------------------------------------------------------------------------
 
 SCRIPT = re.compile(r"<script (?![^>]*\b(?:defer|async)\b)(?=[^>]*\bsrc=)")
+# The theme resolves "auto" only when its script has run: borders and colors would come after the first paint.
+THEME = ('<script>if (document.documentElement.dataset.theme === "auto") document.documentElement.dataset.theme = '
+         'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";</script>\n')
 # The script of the icons; scripts that are asked for twice; live code (Thebe), which has no use in a book with stored outputs.
 EXTRA = re.compile(r'[ \t]*<script[^>]*/fontawesome\.js[^>]*></script>\n|[ \t]*<link rel="preload" as="script"[^>]*>\n|'
                    r'[ \t]*<script type="text/x-thebe-config">.*?</script>\s*<script>kernelName = .*?</script>', re.S)
