@@ -38,10 +38,12 @@ def lighter(app, exception) -> None:
     before = dict(pages)
     rules = set_formulas(Path(app.srcdir) / RENDERER, pages, fresh)
     icons = drawings(site / "_static/scripts/fontawesome.js")
+    options = (site / "_static/documentation_options.js").read_text("utf-8").strip()
     sheets = list(dict.fromkeys(name for file in fresh for name in LINK.findall(pages[file])))
     for file in fresh:
         root = ROOT.search(pages[file])[1]
-        text = EXTRA.sub("", ICON.sub(lambda found: drawn(found, icons), pages[file]))
+        text = OPTIONS.sub(f"<script>{options}</script>", pages[file])
+        text = EXTRA.sub("", ICON.sub(lambda found: drawn(found, icons), text))
         text = images_late(figures_late(text, site, root), site, root)
         pages[file] = SCRIPT.sub("<script defer ", text)
     sheet = joined(site / "_static", sheets, rules, words(site, pages.values()))
@@ -100,7 +102,7 @@ def tex(found: re.Match) -> tuple[str, bool]:
 
 # --- icons -----------------------------------------------------------------------------------------------------------
 
-ICON = re.compile(r'<i class="([^"]*\bfa[srb]?-?[^"]*)"([^>]*)></i>')
+ICON = re.compile(r'<(i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></\1>')
 SHAPE = re.compile(r'"?([\w-]+)"?:\[(\d+),(\d+),\[([^\]]*)\],"[0-9a-f]+","([^"]*)"\]')
 SETS = {"brands": ("fab", "fa-brands"), "regular": ("far", "fa-regular")}
 
@@ -118,19 +120,20 @@ def drawings(script: Path) -> dict[tuple[str, str], tuple[str, str, str]]:
 
 def drawn(found: re.Match, icons: dict) -> str:
     """An icon as an SVG image, which the theme's script would make of it in the browser."""
-    names = found[1].split()
+    names = found[2].split()
     kind = next((kind for kind, marks in SETS.items() if set(marks) & set(names)), "solid")
     name = next((name for name in names if (kind, name.removeprefix("fa-")) in icons), None)
     if name is None:
         return found[0]
     width, height, path = icons[kind, name.removeprefix("fa-")]
-    return (f'<svg class="svg-inline--fa {" ".join(names)}"{found[2]} data-icon="{name.removeprefix("fa-")}" aria-hidden="true" '
+    return (f'<svg class="svg-inline--fa {" ".join(names)}"{found[3]} data-icon="{name.removeprefix("fa-")}" aria-hidden="true" '
             f'viewBox="0 0 {width} {height}"><path fill="currentColor" d="{path}"/></svg>')
 
 
 # --- scripts ---------------------------------------------------------------------------------------------------------
 
 SCRIPT = re.compile(r"<script (?![^>]*\b(?:defer|async)\b)(?=[^>]*\bsrc=)")
+OPTIONS = re.compile(r'<script[^>]*/documentation_options\.js[^>]*></script>')        # scripts within the page need them
 # The theme resolves "auto" only when its script has run: borders and colors would come after the first paint.
 THEME = ('<script>if (document.documentElement.dataset.theme === "auto") document.documentElement.dataset.theme = '
          'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";</script>\n')
@@ -270,5 +273,5 @@ def selectors(head: str) -> list[str]:
 
 
 def setup(app):
-    app.connect("build-finished", lighter)
+    app.connect("build-finished", lighter, priority=900)      # after the theme's colors of code
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
