@@ -86,7 +86,8 @@ def key(name: str) -> str:
 
 
 def pages(site: Path) -> list[str]:
-    chapters = sorted(file.relative_to(site).with_suffix("").as_posix() for file in (site / "book").glob("[0-9][0-9]-*.html"))
+    files = [file for file in (site / "book").glob("[0-9][0-9]-*.html") if 'http-equiv="refresh"' not in file.read_text("utf-8")]
+    chapters = sorted(file.relative_to(site).with_suffix("").as_posix() for file in files)         # without those that have moved
     return chapters + [name for name in LAST if (site / f"{name}.html").exists()]
 
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 import yaml
 
 from book._ext import course_book, course_site
-from book._tools import chapters, setup_cell
+from book._tools import chapters, print_book, setup_cell
 from book._tools.site_check import LIGHT, Site, decoded, weight
 from tests.conftest import ROOT
 
@@ -146,6 +147,7 @@ def test_notebook_download_and_launch(pages, site):
 def test_moved_chapters_redirect(site):
     moved = course_site.redirects(ROOT)
     assert len(moved) > 3 * 15
+    assert [f"{Path(name).name}.html" for name in print_book.pages(site) if name not in print_book.LAST] == CHAPTERS      # printed once
     for old, new in moved.items():
         page = site / old
         assert f'url={new}"' in page.read_text("utf-8") and (page.parent / new).is_file()
