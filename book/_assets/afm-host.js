@@ -136,35 +136,72 @@
     new MutationObserver(() => pages(element)).observe(element, { childList: true, subtree: true });
   }
 
-  async function main() {
-    const models = {};
-    for (const script of document.querySelectorAll(`script[type="${STATE}"]`)) {
-      Object.assign(models, JSON.parse(script.textContent).state);
-    }
-    for (const script of document.querySelectorAll(`script[type="${VIEW}"]`)) {
-      const id = JSON.parse(script.textContent).model_id;
-      const raw = models[id];
-      const element = document.createElement("div");
-      element.className = "afm-view";
-      script.after(element);
+  const models = {};
+  const files = new Map();
+
+  /* The build moves the state of each figure into a script of its own; a page that is opened from a disk can load that, too. */
+  function file(src) {
+    if (!files.has(src)) files.set(src, new Promise((resolve, reject) =>
+      document.head.append(Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject }))));
+    return files.get(src);
+  }
+
+  async function draw(script, element) {
+    const id = JSON.parse(script.textContent).model_id;
+    try {
+      if (script.dataset.state) await file(script.dataset.state);
+      const raw = models[id] ?? window.courseModels?.[id];
       if (raw?.model_module !== "anywidget") {
         element.classList.add("afm-note");
         element.textContent = NOTE;
-        continue;
+        return;
       }
-      try {
-        const { model, widget } = await instance(id, raw);
-        await widget.render?.({ model, el: element, experimental });
-        framed(element, raw.state);
-        follow(element);
-        tinted(element);
-      } catch (error) {
-        element.classList.add("afm-note");
-        element.textContent = `This figure could not be drawn: ${error}`;
-        console.error(error);
-      }
+      const { model, widget } = await instance(id, raw);
+      await widget.render?.({ model, el: element, experimental });
+      framed(element, raw.state);
+      follow(element);
+      tinted(element);
+    } catch (error) {
+      element.classList.add("afm-note");
+      element.textContent = `This figure could not be drawn: ${error}`;
+      console.error(error);
     }
-    document.documentElement.dataset.afm = "ready";
+  }
+
+  /* A figure is drawn when its place comes within a screen of what is shown; all are for paper, and for whoever uses the Tab key. */
+  function main() {
+    for (const script of document.querySelectorAll(`script[type="${STATE}"]`)) {
+      Object.assign(models, JSON.parse(script.textContent).state);
+    }
+    const pending = new Map();
+    for (const script of document.querySelectorAll(`script[type="${VIEW}"]`)) {
+      const element = document.createElement("div");
+      element.className = "afm-view";
+      script.after(element);
+      pending.set(element, script);
+    }
+    let left = pending.size;
+    const start = async element => {
+      const script = pending.get(element);
+      if (!pending.delete(element)) return;
+      await draw(script, element);
+      left -= 1;
+      if (!left) document.documentElement.dataset.afm = "ready";
+    };
+    const all = () => Promise.all([...pending.keys()].map(start));
+    const near = new IntersectionObserver(seen => seen.filter(one => one.isIntersecting).forEach(one => start(one.target)),
+      { rootMargin: "100%" });
+    for (const element of pending.keys()) near.observe(element);
+    window.addEventListener("beforeprint", all);
+    if (window.matchMedia("print").matches) all();
+    const print = window.print.bind(window);                 // would not wait for what is not drawn yet
+    window.print = () => all().then(print);
+    window.addEventListener("keydown", event => {
+      if (event.key === "Tab") all();
+      if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || !left) return;
+      event.preventDefault();
+      window.print();
+    });
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", main);

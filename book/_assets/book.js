@@ -41,17 +41,14 @@
     for (const list of document.querySelectorAll("details.course-slides.course-wide")) list.open = true;
   }
 
-  async function main() {
+  function main() {
     name();
     wholeNames();
     unfold();
     document.addEventListener("keydown", leaf);
-    mark();
     const sizes = new ResizeObserver(mark);
     sizes.observe(document.body);
     for (const box of document.querySelectorAll(BOXES)) sizes.observe(box);
-    await window.MathJax?.startup?.promise;
-    mark();                                               // formulas have their width now
   }
 
   window.addEventListener("load", main);

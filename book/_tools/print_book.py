@@ -22,7 +22,6 @@ from tests.support.browser import NoBrowser, find, launched, on_system  # noqa: 
 SITE = ROOT / "_build" / "html"
 NAME = "from-the-chain-rule-to-bert.pdf"
 LAST = ("book/notation", "book/formulas", "book/glossary")               # behind the chapters, where a book has them
-STATE = "application/vnd.jupyter.widget-state+json"
 WIDTH = 658                                                  # of the text in pixels: A4 between margins of 18 mm
 LEFT_OUT = ("headerlink", "course-practice", "copybtn", "prev-next-footer")
 PAGE = """<!DOCTYPE html>
@@ -46,9 +45,6 @@ body {{ background: #fff; }}
 pre, code {{ white-space: pre-wrap !important; overflow-wrap: anywhere; }}
 img {{ max-width: 100%; height: auto; }}
 </style>
-{states}
-<script>window.MathJax = {{options: {{processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}}</script>
-<script defer src="{site}/_static/vendor/mathjax/course-tex-chtml.js"></script>
 <script defer src="{site}/_static/afm-host.js"></script>
 </head>
 <body>
@@ -66,7 +62,6 @@ FOOT = '<div style="width:100%;text-align:center;font-size:8pt"><span class="pag
 # Folds open, but for code that only draws; pictures are there; what is wider than the sheet becomes smaller.
 READY = """async () => {
     for (const fold of document.querySelectorAll('details')) fold.open = !fold.matches('.hide');
-    await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
 }"""
@@ -91,22 +86,19 @@ def key(name: str) -> str:
 
 
 def pages(site: Path) -> list[str]:
-    chapters = sorted(file.relative_to(site).with_suffix("").as_posix() for file in (site / "book").glob("[0-9][0-9]-*.html"))
+    files = [file for file in (site / "book").glob("[0-9][0-9]-*.html") if 'http-equiv="refresh"' not in file.read_text("utf-8")]
+    chapters = sorted(file.relative_to(site).with_suffix("").as_posix() for file in files)         # without those that have moved
     return chapters + [name for name in LAST if (site / f"{name}.html").exists()]
 
 
 def article(site: Path, name: str, names: set[str], here: Path):
-    """The text of a page with its names made unique, its links led within the one page, and its state of figures."""
+    """The text of a page with its names made unique, its links led within the one page."""
     file = site / f"{name}.html"
     tree = lxml_html.document_fromstring(file.read_bytes(), parser=lxml_html.HTMLParser(encoding="utf-8", huge_tree=True))
-    states = [lxml_html.tostring(tag, encoding="unicode", with_tail=False)
-              for tag in tree.iter("script") if tag.get("type") == STATE]
     text = tree.find(".//article")
     for kind in LEFT_OUT:
         for tag in text.find_class(kind):
             tag.drop_tree()
-    for tag in [tag for tag in text.iter("script") if tag.get("type") == STATE]:
-        tag.drop_tree()
     for tag in text.iter():
         if not isinstance(tag.tag, str):
             continue
@@ -114,14 +106,15 @@ def article(site: Path, name: str, names: set[str], here: Path):
             if tag.get(attribute):
                 tag.set(attribute, " ".join(f"{key(name)}-{one}" for one in tag.get(attribute).split()))
         tag.attrib.pop("loading", None)
-        if tag.get("src") and not urlsplit(tag.get("src")).scheme:
-            tag.set("src", relative((file.parent / unquote(tag.get("src"))).resolve(), here))
+        for attribute in ("src", "data-state"):
+            if tag.get(attribute) and not urlsplit(tag.get(attribute)).scheme:
+                tag.set(attribute, relative((file.parent / unquote(tag.get(attribute))).resolve(), here))
         if tag.tag == "a" and tag.get("href") is not None:
             lead(tag, file, site, name, names)
     text.tag = "section"
     text.set("class", "print-part")
     text.set("id", key(name))
-    return text, states
+    return text
 
 
 def lead(link, file: Path, site: Path, name: str, names: set[str]) -> None:
@@ -144,18 +137,17 @@ def relative(target: Path, here: Path) -> str:
 def joined(site: Path, here: Path) -> str:
     """The one page, to be written into the folder `here`."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    names, parts, states, contents = pages(site), [], [], []
+    names, parts, contents = pages(site), [], []
     for name in names:
-        text, own = article(site, name, set(names), here)
+        text = article(site, name, set(names), here)
         title = " ".join("".join(text.find(".//h1").itertext()).split())
         contents.append(f'<li><a href="#{key(name)}">{html.escape(title)}</a></li>')
         parts.append(lxml_html.tostring(text, encoding="unicode", with_tail=False))
-        states += own
     first = site / f"{names[0]}.html"
     sheets = [relative((first.parent / urlsplit(link).path).resolve(), here) for link in lxml_html.fromstring(
         first.read_bytes()).xpath("//link[@rel='stylesheet']/@href")]
     return PAGE.format(title=config["title"], author=f"<p>{config['author']}</p>" if config["author"] else "",
-                       site=relative(site, here), states="\n".join(states), contents="\n".join(contents), parts="\n".join(parts),
+                       site=relative(site, here), contents="\n".join(contents), parts="\n".join(parts),
                        sheets="\n".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in dict.fromkeys(sheets)))
 
 

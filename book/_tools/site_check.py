@@ -26,8 +26,10 @@ RAW = re.compile(
     r"|\{(?:ref|eq|doc|numref|cite|term|prf:ref)[^}]*\}`|`{3}\{|:{3}\{|\[\?\]|\?\?")
 FILE_NAME = re.compile(r"\S*\.(png|svg|jpe?g|gif)", re.I)
 STATE = "application/vnd.jupyter.widget-state+json"
+FACE = re.compile(r'url\("?(vendor/fonts/[^")]+)')
 VIEW = "application/vnd.jupyter.widget-view+json"
 HEAVY = 1_500_000                                                    # bytes of a page with all that it shows, as they are sent
+LIGHT = 1_100_000                                                    # bytes of a chapter before the reader scrolls, decoded; 0.1 MB are for faces of formulas
 PACKED = {".png", ".jpg", ".gif", ".webp", ".woff", ".woff2"}        # no smaller when they are compressed
 
 
@@ -121,6 +123,8 @@ def widgets(page: Page):
         return [json.loads(tag.text_content()) for tag in page.tree.iter("script") if tag.get("type") == kind]
 
     known = {model for block in bodies(STATE) for model in block["state"]}
+    late = [tag for tag in page.tree.iter("script") if tag.get("data-state")]
+    known |= {json.loads(tag.text_content())["model_id"] for tag in late if (page.path.parent / tag.get("data-state")).is_file()}
     for view in bodies(VIEW):
         if view["model_id"] not in known:
             yield "an interactive figure without its stored state: run the notebook again"
@@ -131,12 +135,24 @@ def reported(page: Page):
         yield f"a fault that Sphinx wrote into the page: {' '.join(tag.text_content().split())[:80]}"
 
 
+def parts(page: Page, late: bool) -> set[Path]:
+    """The files of which a page is made: those that it names, and the faces of its text."""
+    named = [urllib.parse.urlsplit(url) for tag, url in references(page)
+             if tag.tag != "a" and not set(tag.get("rel", "").split()) & NAMES_ONLY and (late or tag.get("loading") != "lazy")]
+    files = {(page.path.parent / urllib.parse.unquote(each.path)).resolve() for each in named if each.path and not each.scheme}
+    sheets = [path for path in files if path.suffix == ".css" and path.is_file()]
+    files |= {sheet.parent / face for sheet in sheets for face in FACE.findall(sheet.read_text("utf-8"))}
+    return {path for path in {page.path, *files} if path.is_file()}
+
+
+def decoded(page: Page) -> int:
+    """Bytes, decoded, of a page with all that it shows before it is scrolled, without the faces of its formulas."""
+    return sum(path.stat().st_size for path in parts(page, late=False))
+
+
 def weight(page: Page):
     """Compressed, as web hosts send text; pictures that come late are counted with the others."""
-    named = (urllib.parse.urlsplit(url) for tag, url in references(page)
-             if tag.tag != "a" and not set(tag.get("rel", "").split()) & NAMES_ONLY)
-    files = {(page.path.parent / urllib.parse.unquote(each.path)).resolve() for each in named if each.path and not each.scheme}
-    heavy = sum(sent(path) for path in {page.path, *files} if path.is_file())
+    heavy = sum(sent(path) for path in parts(page, late=True))
     if heavy > HEAVY:
         yield f"weighs {heavy:,} bytes as it is sent; {HEAVY:,} are the most"
 

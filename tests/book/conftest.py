@@ -47,8 +47,8 @@ def visitor(browser, address):
 
 
 def settle(page):
-    """Wait until the maths is set and the interactive figures are drawn."""
-    page.evaluate("() => window.MathJax?.startup?.promise")
+    """Draw the interactive figures, also those that are far below, and wait for them."""
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     page.wait_for_function("""() => !document.querySelector('script[type="application/vnd.jupyter.widget-view+json"]')
                                     || document.documentElement.dataset.afm === "ready" """)
 

@@ -137,7 +137,7 @@ def test_icons(visit):
         page.wait_for_function("document.querySelector('svg.svg-inline--fa')")
         missing = page.evaluate("[...document.querySelectorAll('svg.svg-inline--fa')].filter(e => !e.querySelector('path')"
                                 " || e.dataset.icon === 'question').map(e => e.outerHTML)")
-        assert missing == [] and page.locator("i[class*='fa-']:visible").count() == 0
+        assert missing == [] and page.locator(":is(i, span)[class*='fa-']:visible").count() == 0
 
 
 def test_print_text_only(visit):

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from book._tools.site_check import Page, decoded
 from tests.book.figures import of_notebook, undrawn, views
-from tests.book.test_site import PAGES
+from tests.book.test_site import CHAPTERS, PAGES
 from tests.book.widths import cut_off
 
 pytestmark = pytest.mark.thorough
@@ -31,6 +32,15 @@ WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
     [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > window.innerWidth + 1)
     .slice(0, 5).map(e => e.tagName.toLowerCase() + '.' + e.className)"""
 PHONE, SCREEN = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+
+# What the page and its parts weigh, decoded, and how far it shifted.
+LOADED = """() => new Promise(done => {
+    let shift = 0;
+    new PerformanceObserver(list => list.getEntries().forEach(one => { shift += one.value; })).observe({ type: 'layout-shift', buffered: true });
+    setTimeout(() => done([['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind))
+        .reduce((sum, one) => sum + one.decodedBodySize, 0), shift]), 1000);
+})"""
 
 
 def axe(page, rules: list[str]) -> list[str]:
@@ -88,6 +98,26 @@ def test_page(visit, path):
     with visit(path, **PHONE) as page:
         found = (undrawn(page, len(views(path))) if of_notebook(path) else []) + faults(page)
         assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE])
+def test_heaviest_chapters(visit, site, size):
+    """The three heaviest chapters have at most 1.2 MB before they are scrolled, and nothing in them shifts."""
+    chapters = [Page(site / "book" / name) for name in CHAPTERS]
+    for chapter in sorted(chapters, key=decoded)[-3:]:
+        with visit(f"book/{chapter.path.name}", **size, wait=False) as page:
+            weight, shift = page.evaluate(LOADED)
+            assert weight <= 1_200_000 and shift == 0, (chapter.path.name, weight, shift)
+
+
+@pytest.mark.parametrize("size", [SCREEN, PHONE])
+def test_figures_have_their_height(visit, size):
+    """The room that the style sheet keeps for each interactive figure is the room that it takes."""
+    for path in [path for path in PAGES if of_notebook(path) and views(path)]:
+        with visit(path, **size) as page:
+            rooms = page.evaluate("""() => [...document.querySelectorAll('.course-explorable')].map(e => [e.dataset.figure,
+                parseFloat(getComputedStyle(e).minHeight), e.getBoundingClientRect().height])""")
+            assert rooms and not [room for room in rooms if not room[1] <= room[2] <= 1.1 * room[1]], rooms
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 import yaml
 
 from book._ext import course_book, course_site
-from book._tools import chapters, setup_cell
-from book._tools.site_check import Site, weight
+from book._tools import chapters, print_book, setup_cell
+from book._tools.site_check import LIGHT, Site, decoded, weight
 from tests.conftest import ROOT
 
 CHAPTERS = [row["notebook"].replace(".ipynb", ".html") for row in chapters.chapters().values()]
@@ -45,13 +46,35 @@ def test_page_weight(pages):
     assert not found, "\n".join(found)
 
 
-def test_mathjax_included(site):
-    """Without it the book was built where no Node and no npm registry could be reached, and asks a public server."""
-    assert (site / "_static/vendor/mathjax/course-tex-chtml.js").exists(), \
-        "MathJax is not part of the site: install Node (with npm), or let pip reach its index, and run make book again"
-    sheet = (site / "_static/book.css").read_text("utf-8")
-    faces = re.findall(r'url\("(vendor/fonts/[^"]+)"\)', sheet)
-    assert len(faces) == 7 and all((site / "_static" / face).exists() for face in faces)
+def test_chapter_weight(pages):
+    """What a browser decodes to show a chapter, before the reader scrolls."""
+    heavy = {chapter: size for chapter in CHAPTERS if (size := decoded(pages.pages[pages.root / "book" / chapter])) > LIGHT}
+    assert not heavy, heavy
+
+
+def test_one_style_sheet(pages):
+    """A page waits for one style sheet and for no script before it is painted."""
+    for path, page in pages.pages.items():
+        sheets = page.tree.xpath("//link[@rel='stylesheet']/@href")
+        waits = [script.get("src") for script in page.tree.xpath("//script[@src]") if script.get("defer") is None]
+        assert waits == [] and len(sheets) <= 1, path
+
+
+def test_late_parts_have_room(pages, site):
+    """What is loaded late has its size in the page or in the style sheet."""
+    sheet = (site / "_static/course.css").read_text("utf-8")
+    for path, page in pages.pages.items():
+        assert not page.tree.xpath("//img[@loading='lazy'][not(@width) or not(@height)]"), path
+        assert all(f'[data-figure="{name}"]' in sheet for name in page.tree.xpath("//@data-figure")), path
+
+
+def test_formulas_set(pages, site):
+    """Where no Node and no npm registry could be reached, formulas are left to a public server."""
+    raw = [path.name for path, page in pages.pages.items() for formula in page.tree.find_class("math") if formula.find("mjx-container") is None]
+    assert not raw, "Formulas are not set: install Node (with npm), or let pip reach its index, and run make book again"
+    sheet = (site / "_static/course.css").read_text("utf-8")
+    faces = re.findall(r'url\("(vendor/[^"]+)"\)', sheet)
+    assert len(faces) > 20 and all((site / "_static" / face).exists() for face in faces)
 
 
 def test_published_files(site):
@@ -124,6 +147,7 @@ def test_notebook_download_and_launch(pages, site):
 def test_moved_chapters_redirect(site):
     moved = course_site.redirects(ROOT)
     assert len(moved) > 3 * 15
+    assert [f"{Path(name).name}.html" for name in print_book.pages(site) if name not in print_book.LAST] == CHAPTERS      # printed once
     for old, new in moved.items():
         page = site / old
         assert f'url={new}"' in page.read_text("utf-8") and (page.parent / new).is_file()

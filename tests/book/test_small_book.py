@@ -50,10 +50,9 @@ def notebook(folder: Path, name: str, texts: list[str], widget: bool = False) ->
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    mathjax = ROOT / "build" / "static"
-    assert mathjax.exists(), "MathJax was not fetched yet: run make book"
+    assert (ROOT / "build" / "mathjax").exists(), "MathJax was not fetched yet: run make book"
     folder = tmp_path_factory.mktemp("small")
-    for name in ("book/_ext", "book/_assets", "build/static"):
+    for name in ("book/_ext", "book/_assets", "build/static", "build/mathjax"):
         shutil.copytree(ROOT / name, folder / name)
     config = (ROOT / "_config.yml").read_text("utf-8")
     (folder / "_config.yml").write_text(re.sub(r"(?m)^  url: .*", '  url: ""', config))
