@@ -36,16 +36,16 @@ SYSTEMS = [
         "chains",
         "Bulletin of the Imperial Academy of Sciences of St. Petersburg 7 (1913), 153-162; English in Science in "
         "Context 19 (2006), 591-600",
-        "In 20,000 letters of a poem, whether a letter is a vowel depends on the preceding letter: the first chain "
-        "fitted to text."),
+        "In 20,000 letters of a poem, the probability of a vowel depends on the preceding letter. This was the first "
+        "Markov chain estimated from a text."),
     _system("shannon", 1948, "Shannon", "lm", "counting-text", "Claude E. Shannon", "A mathematical theory of communication",
         "Bell System Technical Journal 27 (1948), 379-423 and 623-656",
-        "Text drawn from letter and word counts of growing order looks more and more like English, and entropy says "
-        "how predictable it is."),
+        "Samples from n-gram models of letters and words resemble English more closely as n increases. The entropy measures "
+        "how predictable a text is."),
     _system("osgood", 1957, "Osgood", "vectors", "word-vectors", "Charles E. Osgood, George J. Suci and Percy H. Tannenbaum",
         "The measurement of meaning", "University of Illinois Press (1957)",
-        "People rate a word on scales such as good to bad or strong to weak; the ratings are a point in a space of "
-        "meanings."),
+        "People rate a word on scales such as good to bad or strong to weak. The ratings of a word are its coordinates in a "
+        "space of meanings."),
     _system("switzer", 1965, "Switzer", "vectors", "documents", "Paul Switzer", "Vector images in document retrieval",
         "Statistical Association Methods for Mechanized Documentation, National Bureau of Standards Misc. Publ. 269 "
         "(1965)",
@@ -53,8 +53,7 @@ SYSTEMS = [
         "The symposium was held in 1964; its proceedings are of 1965."),
     _system("jelinek", 1976, "Jelinek (IBM)", "lm", "counting-text", "Frederick Jelinek, IBM",
         "Continuous speech recognition by statistical methods", "Proceedings of the IEEE 64 (1976), 532-556",
-        "A statistical model of word sequences tells a recognizer which of two sentences that sound alike is "
-        "more probable.",
+        "A recognizer uses a statistical model of word sequences to choose between sentences that sound alike.",
         "The slide puts it at 1980, the year of Jelinek and Mercer's paper on smoothing by interpolation."),
     _system("lsa", 1990, "LSA", "vectors", "documents",
         "Scott Deerwester, Susan T. Dumais, George W. Furnas, Thomas K. Landauer and Richard Harshman",
@@ -66,13 +65,13 @@ SYSTEMS = [
     _system("brown", 1992, "Word classes", "lm", "counting-text",
         "Peter F. Brown, Vincent J. Della Pietra, Peter V. deSouza, Jenifer C. Lai and Robert L. Mercer",
         "Class-based n-gram models of natural language", "Computational Linguistics 18 (1992), 467-480",
-        "The class of a word predicts the next class, and this class predicts its word: far fewer parameters "
-        "than for pairs of words."),
+        "The class of a word predicts the next class, and this class predicts the next word. The model needs far fewer "
+        "parameters than a word bigram."),
     _system("bengio", 2003, "Neural LM", "both", "fill-the-gap",
         "Yoshua Bengio, Réjean Ducharme, Pascal Vincent and Christian Jauvin", "A neural probabilistic language model",
         "Journal of Machine Learning Research 3 (2003), 1137-1155",
-        "A network predicts the next word from learned vectors of the last few, so that what it learns about one "
-        "word serves its neighbors."),
+        "A network predicts the next word from learned vectors of the preceding words. Similar words have similar vectors "
+        "and therefore similar predictions."),
     _system("lda", 2003, "LDA", "vectors", "documents", "David M. Blei, Andrew Y. Ng and Michael I. Jordan",
         "Latent Dirichlet allocation", "Journal of Machine Learning Research 3 (2003), 993-1022",
         "Each document mixes a few topics and each topic is a distribution over words, both inferred from the text."),

@@ -17,9 +17,9 @@ exercise = Exercise(
     "OwnTrigram", chapter="counting-text", place=8, title="A trigram model of your own, in bits per character",
     contract="A class OwnTrigram(AutoregressiveModel) of texts of any length. train is a string; its characters, sorted, are the "
              "symbols 0 to V-2, and V-1 is any other. encode(text) gives the symbols, (T,). conditionals(x) interpolates trigram, "
-             "bigram, unigram and 1/V with the weights sigmoid(mix), mix (3,) the only parameter, mix[0] of the unigram; two marks "
-             "stand before each text. bits(text) is its mean loss in bits per character. fit(held_out) trains mix on a text that was "
-             "not counted, to within 0.02 bits of the best weights, in 20 seconds on one core. The class is tested with the library's "
+             "bigram, unigram and 1/V with the weights sigmoid(mix), mix (3,) the only parameter, mix[0] of the unigram; two start "
+             "symbols stand before each text. bits(text) is its mean loss in bits per character. fit(held_out) trains mix on a text that "
+             "was not counted, to within 0.02 bits of the best weights, in 20 seconds on one core. The class is tested with the library's "
              "check_all and compared with its NGram.",
     points=["shannon-ngram"], difficulty=3, minutes=50, kind="build", deadline=20.0)
 
@@ -112,8 +112,8 @@ def swapped(self, u, v):
 
 @exercise.misconception(
     OwnTrigram.counts_after,
-    "You count and score without the marks. The first symbol is predicted from the history (mark, mark), and the second from "
-    "(mark, x_1).")
+    "You count and score without the start symbols. The first symbol is predicted from the history (V, V), and the second from "
+    "(V, x_1).")
 def no_marks(self, u, v):
     unigram, bigram, trigram = OwnTrigram.counts_after.original(self, u, v)
     mark = self.conditional.num_values
@@ -151,7 +151,7 @@ def in_nats(self, text):
 
 
 @exercise.misconception(
-    OwnTrigram.bits, "You leave out the first two characters. They are predicted from the marks and count too.")
+    OwnTrigram.bits, "You leave out the first two characters. They are predicted from the start symbols and count too.")
 def from_the_third(self, text):
     return self.costs(text)[2:].mean()
 
@@ -170,7 +170,7 @@ def on_train(self, held_out):
 
 
 def trigram_counts(ids: Tensor, V: int) -> Tensor:
-    """How often w follows u and v, (V + 1, V + 1, V), with two marks V before the text."""
+    """How often w follows u and v, (V + 1, V + 1, V), with two start symbols V before the text."""
     text = torch.cat([ids.new_full((2,), V), ids])
     counts = torch.zeros(V + 1, V + 1, V)
     return counts.index_put_((text[:-2], text[1:-1], text[2:]), torch.ones(len(ids)), accumulate=True)
@@ -252,13 +252,13 @@ reaches(exercise, f"within {GAP} bits of the best weights", 2, source, GAP, amon
         than="bits per character to the best weights", why=shows_training_on_train)
 exercise.hint(
     "You do not know how to count.",
-    "One tensor is sufficient: counts (V + 1, V + 1, V), where symbol V is the mark. Fill it in a loop over zip(s, s[1:], s[2:]) for the "
+    "One tensor is sufficient: counts (V + 1, V + 1, V), where V is the start symbol. Fill it in a loop over zip(s, s[1:], s[2:]) for the "
     "list s = [V, V, *symbols of train]. The counts of bigrams are its sum over the first axis, those of unigrams its sum over the first "
     "two. Store it with self.register_buffer.")
 exercise.hint(
     "You do not know how to score a whole batch.",
-    "The two symbols u and v before each symbol are columns of torch.cat([marks (B, 2), x], dim=1). Then counts[u, v] has shape "
-    "(B, T, V), for all positions at once. Divide by its sum over the last axis where the sum is not 0, and return "
+    "The two symbols u and v before each symbol are columns of torch.cat([start (B, 2), x], dim=1), where start contains V. Then "
+    "counts[u, v] has shape (B, T, V), for all positions at once. Divide by its sum over the last axis where the sum is not 0, and return "
     "self.conditional(p.log()). check_all samples tens of thousands of texts, so a loop over their symbols would take too long.")
 exercise.hint(
     "check_all says that a factor does not depend on one of its parents.",
