@@ -27,6 +27,7 @@ SURFACES: dict[str, tuple[Callable, Callable]] = {
     "bowl": (lambda x, y: 0.5 * (x - 1) ** 2 + 0.5 * (y - 0.5) ** 2, lambda x, y: (x - 1, y - 0.5)),
     "saddle": (lambda x, y: x ** 4 / 4 - x ** 2 / 2 + y ** 2, lambda x, y: (x ** 3 - x, 2 * y)),
 }
+TITLES = {"valley": "an elongated quadratic loss", "bowl": "a round quadratic loss", "saddle": "a loss with a saddle point"}
 
 
 def noise(seed: int, steps: int) -> list[tuple[float, float]]:
@@ -92,7 +93,7 @@ class LossSurface(Explorable):
                 for name, rate in zip(OPTIMIZERS, self.rates)]
 
     def text(self) -> str:
-        lines = [f"Interactive figure: {self.steps} steps of three optimizers on a {self.surface}, from "
+        lines = [f"Interactive figure: {self.steps} steps of three optimizers on {TITLES[self.surface]}, from "
                  f"({self.start[0]:.2f}, {self.start[1]:.2f}), {'with' if self.noisy else 'without'} noise."]
         for name, rate, points in zip(OPTIMIZERS, self.rates, self.paths):
             x, y = points[-1].tolist()

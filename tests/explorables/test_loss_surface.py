@@ -93,7 +93,7 @@ BAD = [
     ({"steps": 101}, "steps is 101; expected 0 to 100"),
 ]
 FIGURE = Figure(LossSurface, agrees, bad=BAD, change={"steps": 3}, height=600,
-                says=("30 steps of three optimizers on a valley", "Adam at rate 0.19: loss "), moves=[
+                says=("30 steps of three optimizers on an elongated quadratic loss", "Adam at rate 0.19: loss "), moves=[
     (keys("Tab", "ArrowRight", "ArrowRight", "ArrowDown", at="other noise"), {"start": [-2.0, 1.3]}),
     (keys(*["ArrowUp"] * 9), {"start": [-2.0, 2.0]}),
     (keys("Tab", "Space"), {"shown": [False, True, True]}),
