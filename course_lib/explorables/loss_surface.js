@@ -92,7 +92,7 @@ function render({ model, el }) {
   const set = values => change(values, story);
   const drop = p => set({ start: [near(p[0], 3), near(p[1], 2)] });
 
-  const surface = dropdown([["valley", "a long valley"], ["bowl", "a round bowl"], ["saddle", "a saddle"]],
+  const surface = dropdown([["valley", "an elongated bowl"], ["bowl", "a round bowl"], ["saddle", "a saddle"]],
     v => set({ surface: v }));
   const noisy = on(h("input", { type: "checkbox" }), "change", () => set({ noisy: noisy.checked }));
   const steps = on(h("input", { type: "range", min: 0, max: 100 }), "input", () => set({ steps: +steps.value }));
