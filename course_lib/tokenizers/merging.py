@@ -21,9 +21,9 @@ def by_association(pair: int, left: int, right: int) -> float:
 
 def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, str], str] = str.__add__,
            score: Score = by_count, min_count: int = 2) -> list[Pair]:
-    """Return the first `num` merges; equal scores are merged in alphabetical order.
+    """Return the first `num` merges, pairs of symbols; equal scores are merged in alphabetical order.
 
-    words      sequence of symbols -> count
+    words      count of each word, a sequence of symbols
     join       function from two symbols to the merged symbol
     score      score of a pair, computed from its count and the counts of its two symbols
     min_count  least count of a pair to be merged; the list may then be shorter than `num`
