@@ -16,9 +16,10 @@ from course_lib.transformer.gpt import GPT
 
 @contextmanager
 def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[None]:
-    """Ablate heads inside the `with` block: the output of each (layer, head) is 0, so its part of $W^O$ contributes nothing.
+    """Ablate attention heads inside the `with` block: their outputs are 0, so their parts of $W^O$ contribute nothing.
 
-    Layers and heads are counted from 0. Parameters do not change, nor do the attention weights of an ablated head;
+    heads  pairs (layer, head), both counted from 0
+ Parameters do not change, nor do the attention weights of an ablated head;
     those of later layers change with their inputs. Raises ValueError for a head that does not exist.
 
     Paper: Michel, Levy and Neubig 2019, "Are sixteen heads really better than one?"

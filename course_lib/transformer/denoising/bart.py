@@ -17,10 +17,10 @@ from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 @dataclass(frozen=True)
 class BARTConfig(TransformerConfig):
-    """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
+    """`TransformerConfig` with one vocabulary for source and target, and with these further arguments:
 
-    window      number of position embeddings
-    activation  activation of the feed-forward networks
+    window      number of position embeddings, the maximum length of a text
+    activation  activation of the feed-forward networks, one of ACTIVATIONS
     scale       whether embeddings are multiplied by the root of D
 
     `bos_id` is the first input of the decoder: the end token in BART's own files.
@@ -48,7 +48,7 @@ class NormedPositions(LearnedPositions):
     r"""Learned positions with a layer norm: $\mathrm{LN}(x_k + P_k)$, or $\mathrm{LN}(\sqrt{D}\, x_k + P_k)$ if
     `scale`.
 
-    >>> NormedPositions(16, 8)(torch.randn(1, 5, 8)).shape
+    >>> NormedPositions(window=16, d_model=8)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
     """
 

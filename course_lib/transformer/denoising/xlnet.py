@@ -42,10 +42,10 @@ def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Boo
 
 
 class State(NamedTuple):
-    """State after k words: the contents of these words in each layer."""
+    """State after k words: the content stream of these words in each layer."""
 
-    k: int
-    contents: tuple[Tensor, ...]                                     # (B, k, D), input of layer l
+    k: int                                                           # number of known words
+    contents: tuple[Tensor, ...]                                     # (B, k, D) each: input of each block
 
 
 class XLNet(AutoregressiveModel):
@@ -62,9 +62,14 @@ class XLNet(AutoregressiveModel):
     Transformer-XL; the objective and the two streams do not depend on this. Slides: the timeline's XLNet. Paper: Yang
     et al. 2019.
 
-    vocab_size  V
-    n           number of words
-    order       order[k] is the word predicted k-th; left to right by default
+    vocab_size  V, number of words in the vocabulary
+    n           number of words of a text
+    order       order[k] is the position that is predicted k-th; left to right by default
+    d_model     D, dimension of the two streams
+    heads       number of attention heads
+    layers      L, number of blocks
+    d_ff        units of the feed-forward networks; None: 4 D
+    dropout     dropout probability within the blocks
 
     >>> model = XLNet(vocab_size=9, n=5, order=[3, 1, 4, 0, 2])
     >>> model.log_prob(torch.tensor([[1, 2, 3, 4, 5]])).shape
@@ -142,8 +147,9 @@ class XLNet(AutoregressiveModel):
                 last: int | None = None) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats per word for the given order, and the number of predicted words.
 
-        last  number of words at the end of the order that are predicted, as in the paper; the first words have little
-              context, so their loss is high and slows training
+        order  order[k] is the position that is predicted k-th
+        last   number of words at the end of the order that are predicted, as in the paper; the first words have little
+               context, so their loss is high and slows training
         """
         last = self.n if last is None else last
         if not 1 <= last <= self.n:
