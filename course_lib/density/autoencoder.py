@@ -37,7 +37,7 @@ class Autoencoder(nn.Module):
         super().__init__()
         hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
         if any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {hidden}; expected at least 1 unit in each layer")
+            raise ValueError(f"hidden is {hidden}; expected at least 1 in each layer")
         if n < 1:
             raise ValueError(f"n is {n}; expected at least 1")
         self.n, self.hidden = n, hidden

@@ -84,7 +84,7 @@ class MADE(AutoregressiveModel):
         super().__init__(n, conditional, order)
         hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
         if any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {hidden}; expected at least 1 unit in each layer")
+            raise ValueError(f"hidden is {hidden}; expected at least 1 in each layer")
         self.hidden, self.seed = hidden, seed
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
         widths = [n * E, *self.hidden, n * P]

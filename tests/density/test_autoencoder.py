@@ -35,7 +35,7 @@ def test_no_likelihood():
 
 @pytest.mark.parametrize("call, message", [
     (lambda: Autoencoder(0), "n is 0; expected at least 1"),
-    (lambda: Autoencoder(3, 0), r"hidden is \(0,\); expected at least 1 unit in each layer"),
+    (lambda: Autoencoder(3, 0), r"hidden is \(0,\); expected at least 1 in each layer"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):

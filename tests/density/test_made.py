@@ -183,7 +183,7 @@ def test_initialize_from_columns(name):
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: MADE(3, 0), r"hidden is \(0,\); expected at least 1 unit in each layer"),
+    (lambda: MADE(3, 0), r"hidden is \(0,\); expected at least 1 in each layer"),
     (lambda: MADE(0), "n is 0; expected at least 1"),
 ])
 def test_bad_input(call, message):
