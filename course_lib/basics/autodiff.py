@@ -98,11 +98,11 @@ class Value:
         return _apply("tanh", self)
 
     def sigmoid(self) -> Value:
-        """1 / (1 + exp(-z)), without overflow on either side."""
+        """The sigmoid 1 / (1 + exp(-z)) of this value z, without overflow for large |z|."""
         return _apply("sigmoid", self)
 
     def relu(self) -> Value:
-        """max(0, z)."""
+        """max(0, z) of this value z; the derivative at 0 is 0."""
         return _apply("relu", self)
 
     def __neg__(self) -> Value:

@@ -108,7 +108,7 @@ class LogisticRegression(nn.Module):
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
         """Logits (B,) of inputs x (B, n)."""
         if x.shape[1] != len(self.weight):
-            raise ValueError(f"x has {x.shape[1]} columns; this model has {len(self.weight)} inputs")
+            raise ValueError(f"x has {x.shape[1]} columns; expected {len(self.weight)}, the number of inputs")
         return x @ self.weight + self.bias
 
     @torch.no_grad()
@@ -125,7 +125,9 @@ class LogisticRegression(nn.Module):
 
     @torch.no_grad()
     def gradient(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> tuple[Tensor, Tensor]:
-        r"""Gradients of weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean of $p - y$."""
+        r"""Gradients of `loss` with respect to weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean
+        of $p - y$, where p are the `probabilities`.
+        """
         off = self.probabilities(x) - y                              # (B,)
         return x.T @ off / len(x) + self.penalty * self.weight, off.mean()
 

@@ -33,7 +33,9 @@ def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
 
 
 def mutual_information(table: np.ndarray) -> float:
-    r"""$I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ in nats, from a table of counts (C, C).
+    r"""Mutual information $I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ of adjacent classes, in nats.
+
+    table  (C, C), count of each class bigram: class c followed by class c'
 
     The log-likelihood per symbol of a class bigram model is I minus the entropy of the words, so maximizing I maximizes
     the likelihood of the classes. Source: Brown et al. 1992, section 3.
@@ -56,6 +58,7 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
     Each of the C most frequent words starts in its own class. Every further word, in order of frequency, is added as class
     C + 1, and the two classes whose merge loses the least mutual information are merged.
 
+    tokens       one text (T,), or several texts
     num_classes  C; words that do not occur join the least frequent class
     bos_id       has its own class, C, as `ClassNGram` requires
     exchange     maximum number of passes that move single words to better classes; they stop when no word moves

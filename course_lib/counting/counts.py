@@ -102,7 +102,10 @@ class Histories(nn.Module):
         return Histories(v, self.depth, self.keys, self.pairs, torch.where(true, self.count, count))
 
     def walk(self, history: Integer[Tensor, "... m"]) -> Integer[Tensor, "... L"]:
-        """Numbers (..., m + 1) of the histories of the last 0, 1, ..., m symbols; -1 for an unseen history."""
+        """Numbers (..., m + 1) of the histories of the last 0, 1, ..., m symbols; -1 for an unseen history.
+
+        history  (..., m), oldest symbol first
+        """
         met = [torch.zeros(history.shape[:-1], dtype=torch.long, device=self.keys.device)]
         for k in range(1, history.shape[-1] + 1):
             rank = find(self.keys, met[-1] * self.vocab_size + history[..., -k])     # a key from -1 is negative, so absent

@@ -163,4 +163,4 @@ def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) 
         return Interpolated(order, buckets)
     if name == "kneser-ney":
         return KneserNey(order)
-    raise ValueError(f"smoothing is {name!r}; expected one of {', '.join(SCHEMES)}")
+    raise ValueError(f"smoothing is {name!r}; expected one of {', '.join(map(repr, SCHEMES))}")

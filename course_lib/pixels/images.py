@@ -51,8 +51,8 @@ class ImageModel(AutoregressiveModel):
         if colors not in ("masks", "chain"):
             raise ValueError(f"colors is {colors!r}; expected 'masks' or 'chain'")
         if colors == "chain" and not isinstance(self.conditional, DiscretizedLogisticMixture):
-            raise ValueError(f"colors is 'chain' and conditional {self.conditional}; expected a "
-                             "DiscretizedLogisticMixture")
+            raise ValueError(f"colors is 'chain' and conditional is {self.conditional}; expected a "
+                             "DiscretizedLogisticMixture as conditional")
         if classes is not None and classes < 1:
             raise ValueError(f"classes is {classes}; expected at least 1, or None")
         self.shape, self.colors, self.classes = shape, colors, classes

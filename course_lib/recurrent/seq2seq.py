@@ -66,7 +66,7 @@ class Seq2Seq(AutoregressiveModel):
     cell            "rnn", "lstm" or "gru", in encoder and decoder
     embedding       E, size of the token embeddings; None: H
     bidirectional   whether the encoder runs in both directions: its states are then [forward; backward], of size C =
-                    2H, and its last state is that of each direction at its own end
+                    2H, and its last state joins the last states of the two directions
     tied            whether the output layer shares the weights of the target embeddings, after a tanh layer of size E
     dropout         dropout probability of embeddings and of inputs of the output layer
     smoothing       label smoothing of the training loss, in torch's form: see `cross_entropy`

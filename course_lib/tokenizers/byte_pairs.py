@@ -60,8 +60,8 @@ class BytePairTokenizer(Tokenizer):
     vocabulary  contains the 256 bytes and the result of every merge
     merges      pairs of tokens in order of priority
 
-    `fit` learns the merges from a text; `from_files` reads those of GPT-2. Raises ValueError if the vocabulary lacks a
-    byte, or a token of a merge. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
+    `fit` learns the merges from a text; `from_files` reads the merges of GPT-2. Raises ValueError if the vocabulary
+    lacks a byte, or a token of a merge. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
 
     >>> tokenizer = BytePairTokenizer.fit("low lower lowest slow slower", size=260)
     >>> tokenizer.split("slower")
@@ -95,7 +95,12 @@ class BytePairTokenizer(Tokenizer):
 
     @classmethod
     def from_files(cls, vocabulary: Path | str, merges: Path | str, eos: str | None = "<|endoftext|>") -> BytePairTokenizer:
-        """Read the files of GPT-2: vocab.json (encoder.json), token -> id, and merges.txt (vocab.bpe), one merge per line."""
+        """Read the files of GPT-2.
+
+        vocabulary  path of vocab.json (encoder.json), the id of each token
+        merges      path of merges.txt (vocab.bpe), one merge per line
+        eos         token that starts and ends a text
+        """
         ids = json.loads(Path(vocabulary).read_text("utf-8-sig"))
         symbols = sorted(ids, key=ids.get)
         if [ids[s] for s in symbols] != list(range(len(ids))):

@@ -10,12 +10,15 @@ Score = Callable[[int, int, int], float]           # of (count of the pair, coun
 
 
 def by_count(pair: int, left: int, right: int) -> float:
-    """The score of byte-pair encoding: the frequency of the pair (Sennrich, Haddow and Birch 2016)."""
+    """The score of byte-pair encoding: the count `pair` of the pair of symbols (Sennrich, Haddow and Birch 2016)."""
     return float(pair)
 
 
 def by_association(pair: int, left: int, right: int) -> float:
-    """The score of WordPiece, an association: count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012)."""
+    """The score of WordPiece, an association: count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012).
+
+    pair, left, right  counts of the pair ab, of a and of b
+    """
     return pair / (left * right)
 
 

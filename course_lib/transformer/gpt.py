@@ -269,9 +269,8 @@ class GPT(AutoregressiveModel):
         if mask is None or is_all_true(mask):
             return tokens, None
         if values_checked() and ((mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all()):
-            raise ValueError("the mask of context has a row that is False everywhere or False to the right of a token; "
-                             "expected in each row padding on the left, then at least one token, as "
-                             'pad(prompts, 0, side="left") returns')
+            raise ValueError("the mask of context has an empty row, or False to the right of a token; expected padding "
+                             'on the left, as pad(prompts, 0, side="left") adds it')
         return tokens, mask.to(device)
 
     def _read(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:

@@ -137,9 +137,8 @@ class Positions(nn.Module):
                              f"all rows, or {tuple(x.shape[:2])}")
         if values_checked() and positions.numel() and (positions.min() < 0 or self.window is not None
                                                        and positions.max() >= self.window):
-            raise ValueError(f"positions contains values from {positions.min()} to {positions.max()}; expected "
-                             + ("0 or more" if self.window is None
-                                else f"0 to {self.window - 1}, the rows of the table"))
+            raise ValueError(f"positions contains {positions.min()} to {positions.max()}; expected 0 and more"
+                             + ("" if self.window is None else f", below {self.window}, the length of the table"))
         return positions
 
 

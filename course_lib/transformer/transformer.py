@@ -38,7 +38,7 @@ class TransformerConfig:
     norm            "post" as in the paper, or "pre", which adds a norm after each stack
     tied            which matrices are shared: "none", "target" (target embeddings and output layer), or "all" (these and
                     the source embeddings, for a shared vocabulary)
-    smoothing       label smoothing of the training loss, in the form `form`: see `label_smoothing`
+    smoothing, form  label smoothing of the training loss, and its form: `eps` and `form` of `cross_entropy`
 
     >>> TransformerConfig(source=9, target=8, pad_id=0, bos_id=1, eos_id=2).encoder_layers
     6
@@ -86,6 +86,8 @@ class Past(NamedTuple):
 class Transformer(AutoregressiveModel):
     r"""Transformer: $m = \mathrm{encoder}(x)$ and $p(y_t \mid y_{<t}, x) = \mathrm{softmax}(\mathrm{decoder}(y_{<t},
     m)_t\, E^\top)$.
+
+    E are the target embeddings, or a separate output layer: see `tied` in `TransformerConfig`.
 
     An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S), padded with `pad_id`, or
     a pair with their mask, True for real tokens, as from `pad`. Embeddings are multiplied by the root of D, and

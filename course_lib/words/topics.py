@@ -10,7 +10,8 @@ from torch import Tensor
 class TopicModel:
     r"""Latent Dirichlet allocation: for each document $\theta \sim \mathrm{Dir}(\alpha)$, for each word $z \sim \theta$, $w \sim \phi_z$.
 
-    Fitted to bags of words by variational Bayes.
+    $\theta$ is the mixture of topics of a document, z the topic of a word w, and $\phi_z$ the distribution over words
+    of topic z. Fitted to bags of words by variational Bayes.
 
     counts      (N, V), count of each word in each document
     num         number of topics

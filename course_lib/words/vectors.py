@@ -94,9 +94,9 @@ class WordVectors(nn.Module):
         return self.neighbours(unit[1] - unit[0] + unit[2], num, {a, b, c})
 
     def axis(self, one: Sequence[str], other: Sequence[str]) -> Float[Tensor, "D"]:
-        """Semantic axis: the unit vector from the mean of the normalized vectors of `other` to that of `one`.
+        """Semantic axis: a unit vector that points from the words `other`, such as ["bad"], to `one`, such as ["good"].
 
-        one, other  two lists of words, for example ["good"] and ["bad"]
+        It points from one mean of normalized word vectors to the other.
         """
         if not one or not other:
             raise ValueError(f"`one` has {len(one)} words and `other` has {len(other)} words; expected at least one "

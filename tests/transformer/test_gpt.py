@@ -57,7 +57,7 @@ WITH_BOS = redrawn(GPT(GPTConfig(7, window=5, layers=1, heads=1, d_model=4, bos_
     (lambda: GPT7.start(2), "context is None or empty; expected a prompt .*, because this GPT has no bos_id"),
     (lambda: GPT7.start(1, torch.zeros(1, 6).long()), "context has 6 tokens per row; expected at most 5, the window"),
     (lambda: GPT7.start(2, torch.zeros(1, 3).long()), r"context has shape \(1, 3\); expected \(B, P\) with B = 2"),
-    (lambda: GPT7.start(2, left_pad([[1, 2], []])), "the mask of context has a row that is False everywhere"),
+    (lambda: GPT7.start(2, left_pad([[1, 2], []])), "the mask of context has an empty row"),
     (lambda: GPT7.start(1, torch.tensor([[1, 9]])), "context contains 9"),
     (lambda: WITH_BOS.log_prob(torch.zeros(1, 6).long()), "x has 6 tokens after a prompt of 1, an input of 6; expected 1 to 5"),
     (lambda: WITH_BOS.log_prob(torch.tensor([[8]])), "x contains 8"),

@@ -94,12 +94,12 @@ def test_modules_given_positions(name):
 
 @pytest.mark.parametrize("name", [name for name in MADE if name != "sinusoidal"])
 def test_modules_table_end(name):
-    with pytest.raises(ValueError, match="positions contains values from 0 to 9; expected 0 to 8"):
+    with pytest.raises(ValueError, match="positions contains 0 to 9; expected 0 and more, below 9"):
         MADE[name]()(torch.zeros(1, 10, 6))
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.tensor([-1, 0, 1])), "positions contains values from -1 to 1"),
+    (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.tensor([-1, 0, 1])), "positions contains -1 to 1"),
     (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.arange(4)), r"positions has shape \(4,\); expected"),
     (lambda: sinusoidal(3, 0), "d is 0"), (lambda: sinusoidal(3, 4, base=0.0), "base is 0.0"),
     (lambda: offset_rotation(1, 5), "d is 5; expected an even number"),

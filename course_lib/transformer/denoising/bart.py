@@ -37,7 +37,7 @@ class BARTConfig(TransformerConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.tied != "all" or self.norm != "post":
-            raise ValueError(f"tied is {self.tied!r} and norm is {self.norm!r}; expected 'all' and 'post'")
+            raise ValueError(f"tied is {self.tied!r} and norm is {self.norm!r}; expected tied 'all' and norm 'post'")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         if self.window < 1:

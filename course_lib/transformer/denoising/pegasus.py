@@ -26,7 +26,7 @@ class Rouge(NamedTuple):
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
-    """ROUGE-N: precision, recall and F1 of the common n-grams of two texts, sequences of words.
+    """ROUGE-N: precision, recall and F1 of the common n-grams, sequences of n words, of two texts.
 
     An n-gram that occurs several times in both counts as often as in the text where it occurs less often.
 
@@ -84,7 +84,7 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
     [['a', 'cat', 'sat']]
     """
     if by not in WAYS:
-        raise ValueError(f"`by` is {by!r}; expected one of {', '.join(WAYS)}")
+        raise ValueError(f"by is {by!r}; expected one of {', '.join(WAYS)}")
     if not 1 <= number < len(sentences):
         raise ValueError(f"number is {number}; expected 1 to {len(sentences) - 1}, for "
                          f"{len(sentences)} sentences")

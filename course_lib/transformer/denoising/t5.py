@@ -259,7 +259,7 @@ class T5(Transformer):
         return hidden @ (self.target if self.head is None else self.head).weight.T
 
     def attention_weights(self, source, target):
-        raise NotImplementedError("T5 does not return attention weights; classes with MultiHeadAttention do")
+        raise NotImplementedError("T5 does not return attention weights; use Transformer or BART instead")
 
     @torch.no_grad()
     def _initialize(self) -> None:

@@ -20,9 +20,9 @@ from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
-    """Attention masks (n, n) of the content stream and of the query stream, True at [query, key] if it may attend.
+    """Attention masks (n, n) of the content stream and of the query stream, True at [i, j] if word i attends to word j.
 
-    order  word order[k] is predicted k-th
+    order  order[k] is the position of the word that is predicted k-th
 
     In the content stream a word attends to itself and to the words before it in the order. In the query stream it
     attends only to the words before it, because the query stream predicts the word itself. These are MADE's masks of
@@ -55,8 +55,10 @@ class XLNet(AutoregressiveModel):
       h^l_i = \mathrm{block}_l(h^{l-1}_i; h^{l-1}_{o \le i}), \quad g^l_i = \mathrm{block}_l(g^{l-1}_i; h^{l-1}_{o <
       i})$$
 
-    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$. One pass returns all factors of an order. `reordered`
-    is a model with the same weights and another order; training samples an order for every batch, as with MADE.
+    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$, with word embeddings E, position embeddings P, and a
+    learned vector w in place of a word; $o < i$ are the positions before i in the order. One pass returns all factors
+    of an order. `reordered` is a model with the same weights and another order; training samples an order for every
+    batch, as with MADE.
 
     Positions are learned embeddings. In the paper they are relative, with a memory of earlier segments from
     Transformer-XL; the objective and the two streams do not depend on this. Slides: the timeline's XLNet. Paper: Yang
