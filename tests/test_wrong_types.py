@@ -15,9 +15,9 @@ from tests.conftest import ROOT
 
 CALLS = {
     "CharTokenizer('a text')":
-        "TypeError: vocabulary is of type str; expected a Vocabulary; CharTokenizer.fit(text) learns one",
-    "WordTokenizer(['a', 'b'])": "TypeError: vocabulary is of type list; expected a Vocabulary; WordTokenizer.fit(text)",
-    "BytePairTokenizer('a text', [])": "TypeError: vocabulary is of type str; expected a Vocabulary; BytePairTokenizer.fit(text)",
+        "TypeError: vocabulary is of type str; expected a Vocabulary. To learn a vocabulary from a text, call CharTokenizer.fit(text)",
+    "WordTokenizer(['a', 'b'])": "TypeError: vocabulary is of type list; expected a Vocabulary. To learn a vocabulary from a text, call WordTokenizer.fit(text)",
+    "BytePairTokenizer('a text', [])": "TypeError: vocabulary is of type str; expected a Vocabulary. To learn a vocabulary from a text, call BytePairTokenizer.fit(text)",
     "CharTokenizer.fit(['hello', 'world'])": "TypeError: text is of type list; expected a string: join several texts into one",
     "WordPieceTokenizer.fit(['hello'])": "TypeError: text is of type list; expected a string",
     "BytePairTokenizer.fit(b'hello')": "TypeError: text is of type bytes; expected a string",

@@ -90,7 +90,7 @@ class Value:
     def log(self) -> Value:
         """The natural logarithm. Raises ValueError unless the value is positive."""
         if self.data <= 0:
-            raise ValueError(f"log of {self.data:g}; expected a positive number")
+            raise ValueError(f"log of {self.data:g} is not a real number; expected a positive value")
         return _apply("log", self)
 
     def tanh(self) -> Value:
@@ -98,11 +98,11 @@ class Value:
         return _apply("tanh", self)
 
     def sigmoid(self) -> Value:
-        """1 / (1 + exp(-z)), without overflow on either side."""
+        """The sigmoid 1 / (1 + exp(-z)) of this value z, without overflow for large |z|."""
         return _apply("sigmoid", self)
 
     def relu(self) -> Value:
-        """max(0, z)."""
+        """max(0, z) of this value z; the derivative at 0 is 0."""
         return _apply("relu", self)
 
     def __neg__(self) -> Value:
@@ -163,10 +163,10 @@ def ordered(result: Value) -> list[Value]:
 
 def _backward(result: Value, one: Any,
               read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
-    """Reverse-mode differentiation. Returns {id of a value: (value, derivative)}.
+    """Reverse-mode differentiation: {id(v): (v, derivative of `result` with respect to v)} for each v of the graph.
 
-    one   derivative of the result with respect to itself: 1.0, or a Value
-    read  what a rule receives for a value: its number, or the Value itself
+    one   derivative of the result with respect to itself: 1.0, or Value(1.0) if derivatives are to be Values
+    read  maps a value to the argument of the rules of OPERATIONS: to its number, or to the Value itself
     """
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")
@@ -187,7 +187,7 @@ def _apply(operation: str, *arguments: Value | Number) -> Value:
     compute, rule = OPERATIONS[operation]
     parents = tuple(each if isinstance(each, Value) else Value(each) for each in arguments)
     if operation == "/" and parents[1].data == 0:
-        raise ValueError(f"{parents[0].data:g} / 0 is not a number")
+        raise ValueError(f"{parents[0].data:g} / 0 is not a number; expected a denominator other than 0")
     return _node(operation, compute(*(parent.data for parent in parents)), parents, rule)
 
 

@@ -84,8 +84,8 @@ class MLP(nn.Module):
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B E"]:
         """Outputs (B, E) of inputs x (B, n)."""
         if x.shape[1] != self.widths[0]:
-            raise ValueError(f"x has {x.shape[1]} columns; this network has "
-                             f"{self.widths[0]} inputs")
+            raise ValueError(f"x has {x.shape[1]} columns; expected {self.widths[0]}, "
+                             "the number of inputs")
         f = ACTIVATIONS[self.activation].function
         for A, b in zip(self.weights[:-1], self.biases[:-1]):
             x = f(x @ A.T + b)                                       # (B, H)
@@ -93,7 +93,10 @@ class MLP(nn.Module):
 
     @torch.no_grad()
     def collapsed(self) -> tuple[Float[Tensor, "E n"], Float[Tensor, "E"]]:
-        """Weight and bias of the equivalent linear layer: $A_2 (A_1 x + b_1) + b_2 = (A_2 A_1) x + (A_2 b_1 + b_2)$."""
+        """Weight (E, n) and bias (E,) of the linear layer that equals a network with the activation "identity".
+
+        With two layers $A_2 (A_1 x + b_1) + b_2 = (A_2 A_1) x + (A_2 b_1 + b_2)$.
+        """
         if self.activation != "identity":
             raise ValueError(f"activation is {self.activation!r}; expected 'identity', because only linear layers can be merged")
         A, b = self.weights[0], self.biases[0]

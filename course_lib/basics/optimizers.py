@@ -52,7 +52,7 @@ class Optimizer:
             parameter.grad = None
 
     def new(self, p: Any, g: Any, state: dict) -> Any:
-        """Return the parameter after one step."""
+        """Value of a parameter after one step, from its value p, its gradient g and its state (see the class)."""
         raise NotImplementedError(f"{type(self).__name__} does not define new(p, g, state)")
 
 
@@ -73,7 +73,7 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    r"""SGD with momentum: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$.
+    r"""SGD with momentum `mu`: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$; `lr` is $a$.
 
     Past gradients decay by the factor $\mu$ per step, so a constant gradient is multiplied by $1 / (1 - \mu)$ in the
     limit. Equal to torch's SGD with momentum=mu. Source: Polyak 1964.
@@ -102,8 +102,9 @@ class Adam(Optimizer):
 
     $m \leftarrow \beta_1 m + (1 - \beta_1)\, g$, $s \leftarrow \beta_2 s + (1 - \beta_2)\, g^2$,
     $\theta \leftarrow \theta - a\, \hat m / (\sqrt{\hat s} + \epsilon)$ with $\hat m = m / (1 - \beta_1^t)$ and
-    $\hat s = s / (1 - \beta_2^t)$, which correct the bias of moving averages that start at 0.
-    Source: Kingma and Ba 2015, algorithm 1.
+    $\hat s = s / (1 - \beta_2^t)$, which correct the bias of moving averages that start at 0. `lr` is $a$, `betas` is
+    $(\beta_1, \beta_2)$, `eps` is $\epsilon$, and t is the number of the step, from 1. Source: Kingma and Ba 2015,
+    algorithm 1.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()
@@ -130,7 +131,8 @@ class Adam(Optimizer):
 class AdamW(Adam):
     r"""Adam with decoupled weight decay, $\theta \leftarrow (1 - a \lambda)\, \theta$ before each step.
 
-    If the decay were part of the gradient, Adam would divide it by $\sqrt{\hat s}$. Source: Loshchilov and Hutter 2019.
+    $\lambda$ is `weight_decay`. If the decay were part of the gradient, Adam would divide it by $\sqrt{\hat s}$.
+    Source: Loshchilov and Hutter 2019.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()

@@ -46,9 +46,9 @@ def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Ten
 def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
     r"""Eigenvalues of the Hessian of `mean_squared_error`, $\frac2B X^\top X$, in ascending order.
 
-    Gradient descent converges for learning rates below 2 / largest. With the learning rate 2 / (smallest + largest), the
-    best for the worst starting point, each step multiplies the distance to the minimum by at most (k - 1) / (k + 1),
-    where k = largest / smallest is the condition number.
+    Gradient descent converges for learning rates below 2 / (largest eigenvalue). With 2 / (smallest + largest), the
+    best learning rate for the worst starting point, each step multiplies the distance to the minimum by at most (k - 1)
+    / (k + 1), where k = largest / smallest is the condition number.
     """
     return torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
 
@@ -56,7 +56,7 @@ def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
 def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"],
                      lr: Number, steps: int) -> Float[Tensor, "steps_and_one D"]:
     r"""Gradient descent, $\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$.
-    Returns every $\beta$ from `start` on, one per row.
+    Returns `start` and each later $\beta$, one per row. `gradient` maps $\beta$ to grad, `lr` is $a$.
 
     Slide: "Numerical gradient approach".
 
@@ -108,7 +108,7 @@ class LogisticRegression(nn.Module):
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
         """Logits (B,) of inputs x (B, n)."""
         if x.shape[1] != len(self.weight):
-            raise ValueError(f"x has {x.shape[1]} columns; this model has {len(self.weight)} inputs")
+            raise ValueError(f"x has {x.shape[1]} columns; expected {len(self.weight)}, the number of inputs")
         return x @ self.weight + self.bias
 
     @torch.no_grad()
@@ -125,7 +125,9 @@ class LogisticRegression(nn.Module):
 
     @torch.no_grad()
     def gradient(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> tuple[Tensor, Tensor]:
-        r"""Gradients of weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean of $p - y$."""
+        r"""Gradients of `loss` with respect to weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean
+        of $p - y$, where p are the `probabilities`.
+        """
         off = self.probabilities(x) - y                              # (B,)
         return x.T @ off / len(x) + self.penalty * self.weight, off.mean()
 
@@ -134,10 +136,10 @@ class LogisticRegression(nn.Module):
             max_steps: int = 100_000) -> LogisticRegression:
         """Minimize the loss by gradient descent until no entry of the gradient exceeds `tol`. Returns self.
 
-        The learning rate is 1 / an upper bound of the curvature, a quarter of the largest eigenvalue of [1 X]'[1 X] / B
-        plus the penalty, with which the loss never increases. `tol` is 1e-4 in float32 and 1e-8 in float64 by default.
-        Raises RuntimeError after `max_steps`: without a penalty the weights diverge if the classes are linearly
-        separable.
+        The learning rate is 1 / c, with which the loss never increases: c, a quarter of the largest eigenvalue of
+        [1 X]'[1 X] / B plus the penalty, is an upper bound of the curvature. By default `tol` is 1e-4 in float32 and
+        1e-8 in float64. Raises RuntimeError if `max_steps` steps are not enough: without a penalty the weights diverge
+        if the classes are linearly separable.
         """
         self.loss(x, y)                                              # raises ValueError for shapes that do not fit
         if not len(x):

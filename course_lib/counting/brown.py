@@ -13,16 +13,16 @@ from course_lib.tokenizers.sequences import Tokens, as_sequences
 
 
 class Bigrams(NamedTuple):
-    """Distinct bigrams: left (M,), right (M,), count (M,); and the count of each of the V words."""
+    """The M distinct bigrams of a text, and the counts of its words."""
 
-    left: np.ndarray
-    right: np.ndarray
-    count: np.ndarray
-    frequency: np.ndarray
+    left: np.ndarray                                                 # (M,): id of the first word of each bigram
+    right: np.ndarray                                                # (M,): id of the second word
+    count: np.ndarray                                                # (M,): count of the bigram
+    frequency: np.ndarray                                            # (V,): count of each word
 
 
 def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
-    """Count the bigrams of each sequence."""
+    """Count the words and bigrams of all sequences; a bigram does not cross the boundary of two sequences."""
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
     pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
     if len(pairs) == 0:
@@ -33,7 +33,9 @@ def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
 
 
 def mutual_information(table: np.ndarray) -> float:
-    r"""$I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ in nats, from a table of counts (C, C).
+    r"""Mutual information $I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ of adjacent classes, in nats.
+
+    table  (C, C), count of each class bigram: class c followed by class c'
 
     The log-likelihood per symbol of a class bigram model is I minus the entropy of the words, so maximizing I maximizes
     the likelihood of the classes. Source: Brown et al. 1992, section 3.
@@ -43,7 +45,7 @@ def mutual_information(table: np.ndarray) -> float:
 
 
 def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
-    """Counts of class bigrams, (C, C)."""
+    """Counts of class bigrams, (C, C), given the class of each word and the word bigrams."""
     label = classes.cpu().numpy()
     size = int(label.max()) + 1
     return np.bincount(label[pairs.left] * size + label[pairs.right], pairs.count, size ** 2).reshape(size, size)
@@ -56,6 +58,7 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
     Each of the C most frequent words starts in its own class. Every further word, in order of frequency, is added as class
     C + 1, and the two classes whose merge loses the least mutual information are merged.
 
+    tokens       one text (T,), or several texts
     num_classes  C; words that do not occur join the least frequent class
     bos_id       has its own class, C, as `ClassNGram` requires
     exchange     maximum number of passes that move single words to better classes; they stop when no word moves
@@ -135,7 +138,10 @@ def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes: int) -> int:
-    """Move each word, in place, to the class that maximizes I; return the number of moves. No class becomes empty."""
+    """Move each word of `ranked` to the class that maximizes I, by changing `label`; return the number of moves.
+
+    No class becomes empty. The arguments are the bigrams, the words in order of frequency, and their classes (V,).
+    """
     n = class_table(torch.from_numpy(np.where(label < 0, 0, label)), pairs)
     size = np.bincount(label[ranked], minlength=num_classes)
     after, before = _neighbours(pairs)
@@ -166,7 +172,9 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
 def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
     """Change of N times the mutual information, (C,), if a word is added to each class.
 
-    out, into  (C,), counts of the classes that follow and precede the word; own: its bigrams with itself
+    n          (C, C), counts of class bigrams without those of the word
+    out, into  (C,), counts of the classes that follow and that precede the word
+    own        count of the bigram of the word with itself
     """
     each = np.arange(len(n))
     gain = (_f(n + out) - _f(n)).sum(1) + (_f(n + into[:, None]) - _f(n)).sum(0)
@@ -205,6 +213,6 @@ def _g(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _outer(v: np.ndarray) -> np.ndarray:
-    """g of every pair of entries, (m, m)."""
+    """g(v_i, v_j) of every pair of entries of v, (m, m)."""
     fv = _f(v)
     return _f(v[:, None] + v) - fv[:, None] - fv

@@ -100,7 +100,7 @@ class ClassNGram(AutoregressiveModel):
     # estimation
     @torch.no_grad()
     def fit_counts(self, tokens: Tokens) -> ClassNGram:
-        """Count words and n-grams of classes. Returns self."""
+        """Count the words, and the n-grams of classes, of one text (T,) or of a list of texts. Returns self."""
         sequences = self._sequences(tokens, "tokens")
         self.chain.fit_counts([self.classes[s] for s in sequences])
         self.word_counts = torch.bincount(torch.cat(sequences), minlength=len(self.classes)).int()

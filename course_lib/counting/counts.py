@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 
 def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[Tensor, "N m"]:
-    """All n-grams (history, next symbol) of a text, (N, order + 1), oldest symbol first.
+    """All n-grams of a text, (N, order + 1): a history of `order` symbols, oldest first, and the next symbol.
 
     With `bos_id`, histories are padded with it on the left, so that every symbol ends an n-gram. Without it, the first
-    `order` symbols of a sequence have no complete history and end none.
+    `order` symbols of a sequence have no complete history, and no n-gram ends with them.
     """
     pad = [] if bos_id is None else [torch.full((order,), bos_id, device=sequences[0].device)]
     parts = [torch.cat([*pad, s]) for s in sequences]
@@ -24,7 +24,7 @@ def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[
 
 
 def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
-    """Distinct rows in lexicographic order, (G, m), and their counts, (G,).
+    """Distinct rows in lexicographic order, (G, m), and the count of each, (G,).
 
     A row is encoded as one integer in base V. Before the integers overflow, they are replaced by their ranks, which are
     smaller than the number of rows.
@@ -49,9 +49,12 @@ class Histories(nn.Module):
     history without its oldest symbol. A walk from the latest symbol backwards meets every shorter history, as smoothing
     needs.
 
+    depth  (H,)      number of symbols of each history
     keys   (H - 1,)  sorted: parent * V + oldest symbol, for histories 1, 2, ..., H - 1
-    pairs  (M,)      sorted: history * V + next symbol, and `count` (M,)
-    total  (H,)      sum of the counts of a history; `types` (H,) its number of distinct successors
+    pairs  (M,)      sorted: history * V + next symbol, for each seen pair
+    count  (M,)      count of each pair
+    total  (H,)      sum of the counts of each history
+    types  (H,)      number of distinct successors of each history
     """
 
     def __init__(self, vocab_size: int, depth: Tensor, keys: Tensor, pairs: Tensor, count: Tensor):
@@ -66,7 +69,10 @@ class Histories(nn.Module):
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """Build the tree from distinct n-grams (history, next symbol) and their counts (G,); suffixes are counted too."""
+        """Build the tree from distinct n-grams, a history and the next symbol in each row, and their counts (G,).
+
+        A count is added to all suffixes of the history as well.
+        """
         h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each n-gram's history, by number
         depth, keys, pairs, count, size = [h[:1]], [], [], [], 1
         for k in range(grams.shape[1]):
@@ -96,7 +102,10 @@ class Histories(nn.Module):
         return Histories(v, self.depth, self.keys, self.pairs, torch.where(true, self.count, count))
 
     def walk(self, history: Integer[Tensor, "... m"]) -> Integer[Tensor, "... L"]:
-        """Numbers (..., m + 1) of the histories of the last 0, 1, ..., m symbols; -1 for an unseen history."""
+        """Numbers (..., m + 1) of the histories of the last 0, 1, ..., m symbols; -1 for an unseen history.
+
+        history  (..., m), oldest symbol first
+        """
         met = [torch.zeros(history.shape[:-1], dtype=torch.long, device=self.keys.device)]
         for k in range(1, history.shape[-1] + 1):
             rank = find(self.keys, met[-1] * self.vocab_size + history[..., -k])     # a key from -1 is negative, so absent
@@ -118,7 +127,7 @@ class Histories(nn.Module):
 
 
 def find(table: Tensor, keys: Tensor) -> Tensor:
-    """The index of each key in a sorted table, -1 if absent."""
+    """The index of each key in the sorted tensor `table`, -1 if absent."""
     if len(table) == 0:
         return torch.full_like(keys, -1)
     place = torch.searchsorted(table, keys).clamp(max=len(table) - 1)

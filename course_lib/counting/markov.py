@@ -25,8 +25,10 @@ class State(NamedTuple):
 class MarkovChain(AutoregressiveModel):
     r"""$p(x_1) = \pi_{x_1}, \quad p(x_i = b \mid x_{i-1} = a) = A_{ab}$: a first-order chain, sequences of any length.
 
-    The chain has V - 1 parameters for the first symbol and V (V - 1) for the transitions. The last symbol of a prompt
-    `context` (B, P) replaces the initial distribution.
+    num_states  V, number of symbols
+
+    The chain has V - 1 parameters for the first symbol and V (V - 1) for the transitions. With a prompt, `context`
+    (B, P), x_1 depends on the last symbol of the prompt by A, and the initial distribution is not used.
 
     Slides: the timeline of language models. Paper: Markov 1913, on vowels and consonants.
 
@@ -106,11 +108,15 @@ class MarkovChain(AutoregressiveModel):
 
     @classmethod
     def from_probabilities(cls, initial: Float[Tensor, "V"], transition: Float[Tensor, "V V"]) -> MarkovChain:
-        """Build a chain from its distributions. Raises ValueError unless each sums to 1 within 1e-6."""
+        """Build a chain from the distribution of the first symbol and the transition matrix, row a given symbol a.
+
+        Raises ValueError unless `initial` and each row of `transition` are probabilities that sum to 1 within 1e-6.
+        """
         for name, p in (("initial", initial), ("transition", transition)):
             if (p < 0).any() or ((p.sum(-1) - 1).abs() > 1e-6).any():
-                raise ValueError(f"{name} has the minimum {p.min().item():.6g} and sums to {p.sum(-1).tolist()}; "
-                                 "expected probabilities that sum to 1")
+                sums = f"sums to {p.sum().item():.6g}" if p.dim() == 1 else f"has rows that sum to {p.sum(-1).tolist()}"
+                raise ValueError(f"{name} has the minimum {p.min().item():.6g} and {sums}; expected probabilities that "
+                                 f"sum to 1{' in each row' if p.dim() > 1 else ''}")
         chain = cls(len(initial)).to(initial.device, initial.dtype)
         chain._set(initial, transition)
         return chain
@@ -127,7 +133,8 @@ class MarkovChain(AutoregressiveModel):
         a = self.transition.detach().double()
         equations = torch.cat([a.T - torch.eye(len(a), dtype=a.dtype, device=a.device), torch.ones_like(a[:1])])
         if torch.linalg.matrix_rank(equations, rtol=1e-9) < len(a):
-            raise ValueError("transition has several closed classes; expected one, so that the stationary distribution is unique")
+            raise ValueError("transition has several closed classes (sets of symbols that the chain does not leave); "
+                             "expected one, so that the stationary distribution is unique")
         right_side = torch.zeros(len(a) + 1, dtype=a.dtype, device=a.device)
         right_side[-1] = 1
         return torch.linalg.lstsq(equations, right_side[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)

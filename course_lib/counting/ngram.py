@@ -34,6 +34,8 @@ class NGram(AutoregressiveModel):
                 prompt, `context` (B, P) with P >= m
     smoothing   "none" (maximum likelihood), "add" (`alpha`), "interpolated" (`buckets` weights per level, fitted by
                 `fit_weights`) or "kneser-ney": see `course_lib.counting.smoothing`
+    alpha       count that "add" adds to each n-gram
+    buckets     number of weights of each level of "interpolated", each for a range of the history's count
 
     The counts are stored in the state dict, compressed: half a megabyte for the 6-grams of a megabyte of text.
 
@@ -92,8 +94,9 @@ class NGram(AutoregressiveModel):
     def _p(self, history: Integer[Tensor, "... m"], symbol: Tensor | None = None) -> Tensor:
         """p(symbol | history), (...), or p(. | history) of every symbol, (..., V), by the recursion of `smoothing`.
 
-        The recursion is unrolled: the share of level k is multiplied by the rests of the levels above it. Only counted
-        symbols have a share, so the cost is proportional to the number of successors, not to V.
+        The recursion is unrolled: the share of level k, the history of k symbols, is multiplied by the rests of all
+        longer histories. Only counted symbols have a share, so the cost is proportional to the number of successors,
+        not to V.
         """
         if self.histories is None:
             raise ValueError("this n-gram has no counts; call fit_counts first")
@@ -120,7 +123,7 @@ class NGram(AutoregressiveModel):
         return padded[:, index]
 
     def _before(self, batch: int, context: Tensor | None) -> Integer[Tensor, "B m"]:
-        """The history of the first symbol: the last m symbols of bos_id, repeated, and the prompt."""
+        """The history of the first symbol: the last m of the symbols bos_id, m times if it is given, and the prompt."""
         device = self.allowed.device
         if context is None and self.bos_id is None and self.memory > 0:
             raise ValueError(f"context is None; without a bos_id, a {self.memory + 1}-gram needs a "
@@ -152,11 +155,13 @@ class NGram(AutoregressiveModel):
 
     @torch.no_grad()
     def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
-        """Fit the interpolation weights by EM on held-out text; return the mean log-likelihood before each step.
+        """Fit the interpolation weights by `steps` steps of EM; return the mean log-likelihood before each step.
 
-        The latent variable is the level of each symbol. An M-step sets a weight to the expected fraction of symbols of its
-        level among those that reach it. On the counted text, the longest histories would get all weight. Paper: Jelinek
-        and Mercer 1980.
+        held_out  text that was not counted; on the counted text, the longest histories would get all weight
+
+        The latent variable of a symbol is the level, the length k of the history, from which it was sampled. An M-step
+        sets the weight of a level to its expected number of symbols, divided by the expected number of symbols of this
+        level and of all shorter histories. Paper: Jelinek and Mercer 1980.
         """
         if not isinstance(self.smoothing, Interpolated):
             raise ValueError(f'smoothing is {self._options["smoothing"]!r}; expected "interpolated", which has weights to fit')

@@ -23,15 +23,18 @@ class MaximumLikelihood(nn.Module):
     continuation = False                                             # shorter histories keep their counts
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """Contribution of level k to p(w | h), for a symbol seen c times after a history with `total` and `types`."""
+        """share(w, h) of the recursion, for a history h of k symbols: c = c(h, w), total = c(h), types = N_{1+}(h)."""
         return c / total
 
     def rest(self, k: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """Weight of level k - 1 after a history with `total` and `types`."""
+        """rest(h) of the recursion, the weight of p_{k-1}, for a history h of k symbols; arguments as in `share`."""
         return torch.zeros_like(total)
 
     def fit(self, k: Tensor, count: Tensor) -> None:
-        """Estimate the scheme's parameters, such as discounts, if it has any; k (M,) is the level of each count (M,)."""
+        """Estimate the scheme's parameters, such as discounts, if it has any, from the counts of all n-grams.
+
+        count  (M,), the count of each n-gram; k  (M,), the number of symbols of its history
+        """
 
     def randomize(self, generator: torch.Generator | None) -> None:
         """Set random parameters of the scheme, if it has any."""
@@ -40,7 +43,11 @@ class MaximumLikelihood(nn.Module):
 class AddAlpha(MaximumLikelihood):
     r"""$p(w \mid h) = (c(h, w) + \alpha) / (c(h) + \alpha V)$: add-alpha smoothing.
 
-    Shorter histories are not used; after an unseen history p = 1 / V. Alpha = 1 is Laplace's rule, others are Lidstone's.
+    order        m, number of symbols of a history
+    alpha        positive; 1 is Laplace's rule, other values are Lidstone's
+    num_symbols  V, number of symbols that may follow
+
+    Shorter histories are not used; after an unseen history p = 1 / V.
     """
 
     def __init__(self, order: int, alpha: float, num_symbols: int):
@@ -59,9 +66,9 @@ class AddAlpha(MaximumLikelihood):
 class Interpolated(MaximumLikelihood):
     r"""$p_k(w \mid h) = \lambda_k\, c(h, w) / c(h) + (1 - \lambda_k)\, p_{k-1}(w \mid h')$.
 
-    Interpolation with one weight per level. With `buckets` > 1 each level has a weight for each range of c(h): 1, 2-3,
-    4-7, ...; the last range has no upper limit. `NGram.fit_weights` fits the weights on held-out text. Paper: Jelinek
-    and Mercer 1980.
+    Interpolation with one weight for each history length k from 0 to `order`. With `buckets` > 1 each k has a weight
+    for each range of c(h): 1, 2-3, 4-7, ...; the last range has no upper limit. `NGram.fit_weights` fits the weights on
+    held-out text. Paper: Jelinek and Mercer 1980.
     """
 
     def __init__(self, order: int, buckets: int):
@@ -84,6 +91,7 @@ class Interpolated(MaximumLikelihood):
 
         ml, bucket, seen  (N, L), one column per level: c(h, w) / c(h), the bucket of h, whether h was seen
         base              (N,), p_{-1}(w)
+        steps             number of EM steps
         """
         curve, levels = [], range(ml.shape[1])
         for _ in range(steps):
@@ -111,10 +119,11 @@ class Interpolated(MaximumLikelihood):
 class KneserNey(MaximumLikelihood):
     r"""$p_k(w \mid h) = \frac{\max(c(h, w) - D_k, 0)}{c(h)} + \frac{D_k N_{1+}(h)}{c(h)}\, p_{k-1}(w \mid h')$.
 
-    Interpolated Kneser-Ney smoothing. Below the longest histories c(h, w) is the number of distinct symbols before h w,
-    so a frequent word that follows one other word only, such as Francisco, has a low probability elsewhere. Each level
-    has a discount $D = n_1 / (n_1 + 2 n_2)$, where $n_r$ is the number of n-grams with count r, or 0.5 if one of them is
-    0. Papers: Kneser and Ney 1995; Ney, Essen and Kneser 1994; Chen and Goodman 1998.
+    Interpolated Kneser-Ney smoothing. For histories of fewer than `order` symbols c(h, w) is the number of distinct
+    symbols before h w, so a frequent word that follows one other word only, such as Francisco, has a low probability
+    elsewhere. The discount of histories of k symbols is $D_k = n_1 / (n_1 + 2 n_2)$, where $n_r$ is the number of their
+    n-grams with count r, or 0.5 if $n_1$ or $n_2$ is 0. Papers: Kneser and Ney 1995; Ney, Essen and Kneser 1994; Chen
+    and Goodman 1998.
     """
 
     continuation = True
@@ -142,7 +151,10 @@ SCHEMES = ("none", "add", "interpolated", "kneser-ney")
 
 
 def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) -> MaximumLikelihood:
-    """Create the smoothing scheme called `name`. Raises ValueError if the name is not one of SCHEMES."""
+    """Create the smoothing scheme called `name`, one of SCHEMES, for histories of `order` symbols.
+
+    The other arguments are passed to the schemes that have them. Raises ValueError if the name is unknown.
+    """
     if name == "none":
         return MaximumLikelihood()
     if name == "add":
@@ -151,4 +163,4 @@ def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) 
         return Interpolated(order, buckets)
     if name == "kneser-ney":
         return KneserNey(order)
-    raise ValueError(f"smoothing is {name!r}; expected one of {', '.join(SCHEMES)}")
+    raise ValueError(f"smoothing is {name!r}; expected one of {', '.join(map(repr, SCHEMES))}")

@@ -16,10 +16,10 @@ MAX_SEQUENCES = 2 ** 16                                              # maximum n
 @torch.no_grad()
 def exhaustive(model: nn.Module, length: int | None = None, context: Any = None, eos_id: int | None = None,
                num_return: int = 1, length_penalty: float | int = 0.0) -> Decoded:
-    """Return the `num_return` sequences with the highest scores, or all if there are fewer, (1, num_return, T).
+    """Score every sequence; return the `num_return` best, or all if there are fewer: `tokens` (1, num_return, T).
 
-    Scores as in `beam_search`. Raises ValueError if the context has more than one row, or if there are more than 65536
-    prefixes of the same length.
+    Scores as in `beam_search`, by default without length normalization; other arguments as in `course_lib.decoding`.
+    Raises ValueError if the context has more than one row, or if there are more than 65536 prefixes of the same length.
     """
     n, V = sizes(model, length, eos_id)
     B = batch_of(context, None)
@@ -34,7 +34,7 @@ def exhaustive(model: nn.Module, length: int | None = None, context: Any = None,
         for t in range(n):
             if len(tokens) * V > MAX_SEQUENCES:
                 raise ValueError(f"the model has {len(tokens) * V} prefixes of {t + 1} values; expected at most "
-                                 f"{MAX_SEQUENCES}")
+                                 f"{MAX_SEQUENCES} for exhaustive search: use a smaller length, or beam_search")
             rows = torch.arange(len(tokens), device=device).repeat_interleave(V)
             value = torch.arange(V, device=device).repeat(len(tokens))
             log_p = (log_p[:, None] + log_probs(model, model.predict(state))).flatten()

@@ -51,7 +51,8 @@ class PrefixTree(AutoregressiveModel):
                                  "to 1")
         for prefix in self.prefixes:
             if prefix and (prefix[:-1] not in row or self.eos_id in prefix):
-                raise ValueError(f"table contains {self.write(prefix)!r}, which is unreachable; expected rows for its prefixes")
+                raise ValueError(f"table contains {self.write(prefix)!r}, which is unreachable; expected rows for its "
+                                 "prefixes, and no end symbol in a prefix")
         over, V = len(row), len(symbols)
         p = torch.zeros(over + 1, V, dtype=torch.float64)            # the last row: after the end
         p[:over] = torch.tensor(list(table.values()), dtype=torch.float64)

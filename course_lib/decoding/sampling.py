@@ -19,9 +19,9 @@ SMALLEST = torch.finfo(torch.float32).tiny                           # least div
 @torch.no_grad()
 def greedy(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None) -> Decoded:
-    r"""$\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$. The result need not be the most probable sequence.
+    r"""Greedy search, $\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$: one sequence per row, `tokens` (B, T).
 
-    Slides: "Greedy search".
+    The result need not be the most probable sequence. Arguments as in `course_lib.decoding`. Slides: "Greedy search".
     """
     return _generate(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
 
@@ -30,10 +30,11 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
 def sample(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None, temperature: float | int = 1.0, top_k: int | None = None,
            top_p: float | int | None = None, generator: torch.Generator | None = None) -> Decoded:
-    """Ancestral sampling from the distributions that `reshape` returns.
+    """Ancestral sampling from the distributions that `reshape` returns: one sequence per row, `tokens` (B, T).
 
-    The same generator gives the same first rows for any `batch`. `score` is the log-probability under the reshaped
-    distribution, `log_prob` that under the model. Slides: "Other inference methods".
+    `length`, `context`, `batch` and `eos_id` as in `course_lib.decoding`; `temperature`, `top_k` and `top_p` as in
+    `reshape`. Two calls with generators of equal state sample the same sequences in the rows that both have. `score` is
+    the log-probability under the reshaped distribution, `log_prob` under the model. Slides: "Other inference methods".
     """
     _check_reshape(temperature, top_k, top_p)
     n, V = sizes(model, length, eos_id)
@@ -97,6 +98,8 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
 def _generate(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
     """Predict, choose and update until every row has ended; return the chosen values.
+
+    choose  maps log p (B, V) of the step and its number t, from 0, to the values (B,)
 
     Runs in inference mode, which is faster than `no_grad`; the values are stacked outside of it, so that the result is
     an ordinary tensor.

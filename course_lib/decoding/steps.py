@@ -34,7 +34,7 @@ class Decoded(NamedTuple):
 
 
 def log_probs(model: nn.Module, distribution: Distribution) -> Float[Tensor, "B V"]:
-    """log p of every value of the next variable, (B, V)."""
+    """log p of every value of the next variable, (B, V), given the model's `distribution` of it."""
     if isinstance(model.conditional, Categorical):
         return distribution.logits                                   # torch has normalized them
     values = torch.arange(model.conditional.num_values, device=device_of(model))
@@ -53,12 +53,12 @@ def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int
     if eos_id is not None and model.n is not None:
         raise ValueError(f"eos_id is {eos_id}; expected None, because {name} has a fixed number of variables ({model.n})")
     if eos_id is not None and not 0 <= eos_id < V:
-        raise ValueError(f"eos_id is {eos_id}; expected 0 to {V - 1}")
+        raise ValueError(f"eos_id is {eos_id}; expected 0 to {V - 1}, a value of this model")
     return model.length_for(length), V
 
 
 def batch_of(context: Any, batch: int | None) -> int:
-    """Number of rows: that of the context, else `batch`, else 1. Raises ValueError if the two differ."""
+    """Number of rows: of `context` if it is given, else `batch`, else 1. Raises ValueError if the two differ."""
     rows = None if context is None else len(context[0] if isinstance(context, tuple) else context)
     if batch is not None and (batch < 1 or rows not in (None, batch)):
         raise ValueError(f"batch is {batch}; expected " + ("at least 1" if rows is None else f"{rows}, as in context"))
@@ -76,12 +76,12 @@ def gather(tokens: Integer[Tensor, "B k T"], row: Integer[Tensor, "B C"]) -> Int
 
 
 def ended(value: Integer[Tensor, "..."], eos_id: int | None, last: bool) -> Bool[Tensor, "..."]:
-    """True if a sequence has ended: at the end token, or at the last step."""
+    """True where `value` ends a sequence: at the end token, or everywhere if this is the `last` step."""
     return torch.full_like(value, last, dtype=torch.bool) if eos_id is None else (value == eos_id) | last
 
 
 def finish(model: nn.Module, decoded: Decoded, eos_id: int | None, num_return: int | None = None) -> Decoded:
-    """Select the first `num_return` sequences of each row, pad them with the end token, and sort columns by variable."""
+    """The first `num_return` sequences of each row (None: all), column i for variable i, padded with the end token."""
     tokens, size, log_p, score = decoded if num_return is None else (part[:, :num_return] for part in decoded)
     if model.order is not None:
         tokens = tokens[..., model.order.argsort()]                  # the k-th written is variable order[k]

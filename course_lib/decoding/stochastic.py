@@ -15,12 +15,16 @@ from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, gath
 @torch.no_grad()
 def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
                     eos_id: int | None = None, beams: int = 4, generator: torch.Generator | None = None) -> Decoded:
-    r"""Sample `beams` distinct sequences without replacement, (B, beams, T), in the order of sampling.
+    r"""Sample `beams` distinct sequences per row without replacement: `tokens` (B, beams, T), in the order of sampling.
 
-    A beam search over $G = \log p(x) + g$ with Gumbel noise g: the k largest G of all sequences are a sample without
-    replacement. The noise is sampled top-down: the Gumbel variables of the children of a prefix are conditioned on their
-    maximum being that of the prefix, so only the k best prefixes can lead to the k best sequences. One beam is ancestral
-    sampling. `score` is G. Slides: "combine beam and random walk". Paper: Kool, van Hoof and Welling 2019.
+    `length`, `context`, `batch` and `eos_id` as in `course_lib.decoding`. If fewer sequences exist, the remaining
+    entries have score -inf.
+
+    A beam search over $G = \log p(x) + g$ with Gumbel noise g: the k sequences with the largest G are a sample without
+    replacement. G of a prefix is the maximum of G over its continuations. The search therefore samples G of the
+    continuations of a prefix under the condition that the largest equals G of the prefix, and needs only the k prefixes
+    with the largest G at each step. One beam is ancestral sampling. `score` is G. Slides: "combine beam and random
+    walk". Paper: Kool, van Hoof and Welling 2019.
     """
     n, V = sizes(model, length, eos_id)
     B, k = batch_of(context, batch), beams
@@ -60,9 +64,10 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
 
 def _gumbel_below(location: Float[Tensor, "B k V"], maximum: Float[Tensor, "B k"],
                   u: Float[Tensor, "B k V"]) -> Float[Tensor, "B k V"]:
-    r"""Sample Gumbel variables with the given locations, conditioned on their maximum in each row being `maximum`.
+    r"""Sample V Gumbel variables per prefix with the given locations, on condition that the largest is `maximum`.
 
-    $-\log(e^{-m} - e^{-Z} + e^{-G})$ for unconditioned G with maximum Z, without overflow.
+    u are uniforms. Computed as $-\log(e^{-m} - e^{-Z} + e^{-G})$ with m = `maximum`, from G sampled without the
+    condition and Z, the largest of G; in a form without overflow.
     """
     u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps / 2)
     G = location - torch.log(-torch.log(u))

@@ -22,7 +22,8 @@ def solve(weight: Float[Tensor, "n n"], bias: Float[Tensor, "n"], order: Int[Ten
           known: Bool[Tensor, "num n"] | None = None) -> Float[Tensor, "num n"]:
     """Sample rows of an FVSBN: variable order[k] with the uniforms u[:, k], or from `given` where `known` is True.
 
-    Only the weights of earlier variables are used. Raises ValueError if a logit is NaN.
+    `weight` and `bias` are those of the FVSBN; of row i only the weights of earlier variables are used. Raises
+    ValueError if a logit is NaN.
     """
     if (order.diff() != 1).any():                                    # sampling order; the natural order needs no copy
         weight, bias = weight[order][:, order], bias[order]

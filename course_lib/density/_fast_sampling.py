@@ -10,21 +10,21 @@ from course_lib.conditional import Bernoulli, Conditional
 
 
 class Sampler:
-    """Sample variables of a family by the inverse CDF, the k-th variable with the uniforms u[:, k] of u (num, n, U)."""
+    """Sample variables of a family by the inverse CDF; the k-th one in sampling order uses the uniforms u[:, k]."""
 
     def __init__(self, family: Conditional, u: Float[Tensor, "num n U"]):
         self.family, self.u = family, u
 
     def __call__(self, raw: Tensor, k: int) -> Tensor:
-        """Sample values (num, m) of variables k to k + m - 1, given raw parameters (num, m, *parameter_shape)."""
+        """Values (num, m) of the variables at positions k to k + m - 1; `raw` is (num, m, *parameter_shape)."""
         return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
 
     def check(self) -> None:
-        """Raise ValueError if a raw parameter was NaN. Families check this at each call."""
+        """Raise ValueError if a raw parameter was NaN. Nothing to do here: the family raises it at each call."""
 
 
 class Thresholds(Sampler):
-    r"""For Bernoulli variables: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$, a single comparison."""
+    r"""For Bernoulli variables with logits a: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$."""
 
     def __init__(self, family: Bernoulli, u: Float[Tensor, "num n U"]):
         self.thresholds = torch.log1p(-u[..., 0]) - torch.log(u[..., 0])       # (num, n); infinite at u = 0

@@ -39,12 +39,12 @@ class SortedWeights:
     # one variable at a time, batch first
 
     def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
-        """Raw parameters of the k-th variable, from the units of degree at most k."""
+        """Raw parameters of the variable at position k, from 0, given `h`, the last layer's units of degree 1 to k."""
         rows = slice(self.P * k, self.P * (k + 1))
         return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
 
     def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
-        """Hidden units of degree k in layer j, from the units of degree at most k below."""
+        """Hidden units of degree k in layer j, given `below`, the units of degree at most k of the layer below."""
         rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
         return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
 
@@ -57,7 +57,7 @@ class SortedWeights:
 
     def sample(self, draw: Sampler, num: int, given: Tensor | None,
                known: Tensor | None) -> Shaped[Tensor, "num n"]:
-        """Sample rows (num, n) like the loop of the base class, but in place; `draw` holds the uniforms."""
+        """Same samples as `AutoregressiveModel.draw_all`, computed in place; `draw` holds the uniforms."""
         model, steps = self.model, self.steps()
         layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
         each = [k * self.P for k in range(model.n + 1)]
@@ -86,10 +86,10 @@ class SortedWeights:
 
 
 def _spread(order: Tensor, each: int) -> Tensor:
-    """Indices in sampling order of variables that occupy `each` adjacent columns."""
+    """Indices of the columns in sampling order, where each variable occupies `each` adjacent columns."""
     return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
 
 
 def _take(t: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Reorder rows or columns; t itself for the natural order."""
+    """t[index] (dim 0) or t[:, index] (dim 1), or t itself, without a copy, if `index` is 0, 1, 2, ..."""
     return t.index_select(dim, index) if (index.diff() != 1).any() else t

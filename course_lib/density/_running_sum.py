@@ -16,7 +16,11 @@ BLOCK = 16                                                           # one of BL
 
 def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, "n E H"], c: Float[Tensor, "H"],
                 V: Float[Tensor, "n P H"], b: Float[Tensor, "n P"], order: Int[Tensor, "n"]) -> Float[Tensor, "B n P"]:
-    r"""$V_i\, \sigma(a_i) + b_i$ with $a_i = c + \sum_j W_j\, \mathrm{encode}(x_j)$ over the variables j before i."""
+    r"""Raw parameters $V_i\, \sigma(a_i) + b_i$ of each variable i of NADE, in the natural order.
+
+    The sum in $a_i = c + \sum_j W_j\, \mathrm{encode}(x_j)$ is over the variables j before i in `order`. E is the
+    number of inputs per variable, P of raw parameters.
+    """
     ordered = not may_sync(order) or bool((order.diff() != 1).any())
     if ordered:                                                      # sampling order; the natural order needs no copy
         x, (W, V, b) = x[:, order], (p.index_select(0, order) for p in (W, V, b))
@@ -27,13 +31,13 @@ def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, 
 
 def in_place(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
              b: Tensor) -> Float[Tensor, "n B P"]:
-    """For a CPU: one variable after another, overwriting one (B, H) tensor, which stays in the cache."""
+    """`running_sum` for a CPU: one variable after another, overwriting one (B, H) tensor, which stays in the cache."""
     return RunningSum.apply(family.encode(x, W.dtype).transpose(0, 1).contiguous(), W, c, V, b)
 
 
 def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
               b: Tensor) -> Float[Tensor, "n B P"]:
-    """For a GPU, and for encodings of several values: one block of variables after another.
+    """`running_sum` for a GPU, and for encodings of several values: one block of variables after another.
 
     The hidden layers of a block are recomputed in the backward pass.
     """
@@ -49,7 +53,7 @@ def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tenso
 
 def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B m"], W: Float[Tensor, "m E H"],
               V: Float[Tensor, "m P H"], b: Float[Tensor, "m P"]) -> tuple[Tensor, Tensor]:
-    """Raw parameters (m, B, P) of the next m variables, and the pre-activation (B, H) after them."""
+    """Raw parameters (m, B, P) of the next m variables x, and the pre-activation after them; `a` is the one before."""
     adds = family.linear(x, W)                                       # (m, B, H): contributions to later variables
     earlier = torch.ones(len(W), len(W), dtype=W.dtype, device=W.device).tril(-1)
     within = (earlier @ adds.flatten(1)).view_as(adds)               # contributions of earlier variables of the block

@@ -16,7 +16,7 @@ from course_lib.density._block_solver import solve
 
 
 class State(NamedTuple):
-    """State after k variables: the logits of the remaining variables, given the first k."""
+    """State after the first k variables of the order: the logits of the remaining variables, given the first k."""
 
     k: int                                                           # number of known variables
     logits: Tensor                                                   # (B, n): bias and contributions of known variables
@@ -26,8 +26,10 @@ class FVSBN(AutoregressiveModel):
     r"""Fully visible sigmoid belief network:
     $p(x_i = 1 \mid x_{<i}) = \sigma\bigl(\alpha_0^i + \sum_{j<i} \alpha_j^i x_j\bigr)$.
 
-    It has n (n + 1) / 2 parameters, whereas a table has 2^n - 1. With `order`, j < i means that j comes before i in the
-    order. All parameters start at 0; the loss is convex in them.
+    n      number of variables
+    order  order[k] is the variable that is sampled k-th; j < i means that j comes before i in the order
+
+    It has n (n + 1) / 2 parameters, whereas a table has 2^n - 1. All parameters start at 0; the loss is convex in them.
 
     Slides: "Fully Visible Sigmoid Belief Network". Papers: Neal 1992; Frey, Hinton and Dayan 1996.
 
@@ -73,5 +75,5 @@ class FVSBN(AutoregressiveModel):
     # faster sampling: the same values, many variables at once
     def draw_all(self, u: Float[Tensor, "num n 1"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Float[Tensor, "num n"]:
-        """Same samples as the loop of the base class, solved for a block of variables at a time."""
+        """Same samples as `AutoregressiveModel.draw_all`, solved for a block of variables at a time."""
         return solve(self.weight, self.bias, self.order, u[..., 0], given, known)

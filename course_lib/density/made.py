@@ -49,7 +49,7 @@ class State(NamedTuple):
 
     k: int                                                           # number of known variables
     layers: tuple[Tensor, ...]                                       # (B, .) each: the units computed so far, by degree
-    sorted: SortedWeights                                                 # the weights, by degree
+    sorted: SortedWeights                                            # the weights, by degree
 
 
 class MADE(AutoregressiveModel):
@@ -129,13 +129,13 @@ class MADE(AutoregressiveModel):
     # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """Same samples as the loop of the base class; variables with the same hidden units are sampled together."""
+        """Same samples as `AutoregressiveModel.draw_all`; variables with the same hidden units are sampled together."""
         return SortedWeights(self).sample(make_sampler(self.conditional, u), len(u), given, known)
 
     # the masks
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
-        """List of degree tensors: those of the inputs, (n,), then those of the units of each hidden layer, (width,)."""
+        """Degrees of the inputs, a tensor (n,), then degrees of the units of each hidden layer, a tensor (width,)."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
     def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:
@@ -197,7 +197,10 @@ class MADE(AutoregressiveModel):
 
 
 def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> list[Int[Tensor, "..."]]:
-    """Sample a degree in 1 to n - 1 for each hidden unit, at least the smallest of the layer below."""
+    """Sample the degrees (width,) of each hidden layer, from the smallest degree of the layer below to n - 1.
+
+    hidden  widths of the hidden layers
+    """
     degrees, low = [], 1
     for width in hidden:
         degrees.append(torch.randint(low, max(n, 2), (width,), generator=generator))

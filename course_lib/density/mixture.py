@@ -15,6 +15,8 @@ from course_lib.autoregressive import AutoregressiveModel, evaluating
 class Mixture(nn.Module):
     r"""Mixture with equal weights, $p(x) = \frac{1}{K} \sum_{k=1}^{K} p_k(x)$, for example over orders or masks.
 
+    models  the K components: models of the same number of variables and with the same family of factors
+
     log p(x) is the logsumexp of the models' log-likelihoods of x, minus log K. Averaging the logits of each variable
     instead gives a different distribution. A mixture has no conditionals: it scores and samples whole rows.
 
@@ -65,10 +67,10 @@ class Mixture(nn.Module):
     def sample(self, num: int, given: Tensor | None = None, known: Tensor | None = None,
                context: Tensor | None = None, generator: torch.Generator | None = None,
                length: int | None = None) -> Tensor:
-        """Sample a component for each row, then the row from it.
+        """Sample `num` rows (num, n): a component for each row, then the row from the component.
 
-        `given` and `known` are passed to the component; components are not weighted by the likelihood of the known
-        values.
+        The other arguments are those of `AutoregressiveModel.sample`. Known values do not change the probabilities of
+        the components, so samples given known values are not exact.
         """
         if num < 1:
             raise ValueError(f"num is {num}; expected at least 1")

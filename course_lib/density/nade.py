@@ -119,7 +119,7 @@ class NADE(AutoregressiveModel):
     # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """Same samples as the loop of the base class, computed in place."""
+        """Same samples as `AutoregressiveModel.draw_all`, computed in place."""
         draw, columns, shape = make_sampler(self.conditional, u), [None] * self.n, self.conditional.parameter_shape
         W, V, b = self.W.unbind(), self.V.transpose(1, 2).unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.repeat(len(u), 1)                                 # (num, H)
@@ -140,7 +140,7 @@ class NADE(AutoregressiveModel):
 
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> NADE:
-        """Set b to the marginals of the columns of x, and scale down V. Returns self."""
+        """Set b to the parameters of the marginals of the columns of x, and multiply V by 0.1. Returns self."""
         self.b.copy_(self.conditional.marginal(self.check_input(x)).flatten())
         self.V.mul_(0.1)
         return self

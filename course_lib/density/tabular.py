@@ -67,7 +67,7 @@ class CPT(Factor):
 
     @torch.no_grad()
     def set_probabilities(self, p: Tensor) -> None:
-        """Set p(x = 1 | parents) for all rows, (2^m,), to within e^-100."""
+        """Set p(x = 1 | parents) of all rows to p (2^m,); logits are limited to -100 to 100, so 0 becomes e^-100."""
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
 
@@ -119,11 +119,12 @@ class Neural(Factor):
 
 
 class Factorized(AutoregressiveModel):
-    r"""$p(x) = \prod_i p_i(x_i = \cdot \mid x_{\mathrm{pa}(i)})$ with a separate module for each factor.
+    r"""$p(x) = \prod_i p_i(x_i \mid x_{\mathrm{pa}(i)})$ for binary x, with a separate module for each factor.
 
     factors  factors[i] maps the values of variable i's parents, (B, m), to the logit of x_i = 1, (B,)
     parents  parents[i] lists the parents of variable i, in the order of the columns of factors[i]'s input; by default
-             all variables before i. A shorter list assumes a conditional independence.
+             all variables before i. A shorter list assumes a conditional independence
+    order    order[k] is the variable that is sampled k-th; parents of a variable come before it
 
     Slides: "PGMs vs. deep neural networks": `Factorized([CPT(0), CPT(1), Neural(2, 4), Neural(3, 4)])` is the product
     p_CPT(x1) p_CPT(x2 | x1) p_Neural(x3 | x1, x2) p_Neural(x4 | x1, x2, x3).
@@ -140,7 +141,8 @@ class Factorized(AutoregressiveModel):
         self._parents = _check_parents(parents, before)
         for i, (factor, read) in enumerate(zip(factors, self._parents)):
             if getattr(factor, "m", len(read)) != len(read):
-                raise ValueError(f"factors[{i}] takes {factor.m} parents; variable {i} has {len(read)}: {read}")
+                raise ValueError(f"factors[{i}] takes {factor.m} parents; expected {len(read)}, "
+                                 f"because the parents of variable {i} are {read}")
         self.factors = nn.ModuleList(factors)
 
     @property
@@ -157,10 +159,11 @@ class Factorized(AutoregressiveModel):
 
 
 class Tabular(Factorized):
-    """Tables for all factors; with all parents any distribution over n binary variables, with 2^n - 1 parameters.
+    """`Factorized` with a table for each factor of n binary variables; `parents` and `order` as there.
 
-    With `parents` it is a Bayesian network, whose omitted parents are conditional independences:
-    `Tabular(4, parents=[[], [0], [1], [0]])` is p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
+    With all parents, the default, it represents any distribution, with 2^n - 1 parameters. With fewer `parents` it is a
+    Bayesian network, whose omitted parents are conditional independences: `Tabular(4, parents=[[], [0], [1], [0]])` is
+    p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
 
     Slides: "PGMs vs. deep neural networks".
 
@@ -174,12 +177,12 @@ class Tabular(Factorized):
                  order: Iterable[int] | Tensor | None = None):
         if parents is None and n > MAX_PARENTS + 1:
             raise ValueError(f"n is {n}; the last table would have 2^{n - 1} rows, and the limit is 2^{MAX_PARENTS}: "
-                             "drop parents, or use FVSBN")
+                             "give parents, at most 20 for each variable, or use FVSBN")
         full = AutoregressiveModel(n, order=order) if parents is None else None
         sizes = [len(full.parents(i)) if full else len(parents[i]) for i in range(n if full else len(parents))]
         super().__init__([CPT(m) for m in sizes], parents, order)
         if self.n != n:
-            raise ValueError(f"parents has {len(parents)} lists; this model has {n} variables")
+            raise ValueError(f"parents has {len(parents)} lists; expected {n}, one for each variable")
 
     @property
     def config(self) -> dict:
@@ -188,13 +191,16 @@ class Tabular(Factorized):
     @classmethod
     def from_joint(cls, joint: Float[Tensor, "..."], parents: Sequence[Sequence[int]] | None = None,
                    order: Iterable[int] | Tensor | None = None) -> "Tabular":
-        """Tables of a joint distribution of shape (2,) * n: exact with all parents, otherwise the closest model.
+        """Model of a joint distribution of shape (2,) * n: exact with all parents, otherwise the closest model.
 
-        Each table is p(x_i | parents) of the joint, which minimizes KL(joint || model). A row of probability 0 is set
-        to 1/2. Raises ValueError unless the joint is non-negative and sums to 1 within 1e-6.
+        joint  joint[x_1, ..., x_n] is the probability of x
+
+        Each table is p(x_i | parents) of the joint, which minimizes KL(joint || model). Where the parents' values have
+        probability 0, p(x_i | parents) is set to 1/2. Raises ValueError unless the joint is non-negative and sums to 1
+        within 1e-6.
         """
         if set(joint.shape) != {2}:
-            raise ValueError(f"joint has shape {tuple(joint.shape)}; expected (2, 2, ..., 2), one axis a variable")
+            raise ValueError(f"joint has shape {tuple(joint.shape)}; expected (2, 2, ..., 2), one axis per variable")
         if not (joint.min() >= 0 and abs(joint.sum().item() - 1) <= 1e-6):           # also raises for NaN
             raise ValueError(f"joint sums to {joint.sum().item():.6g} with minimum {joint.min().item():.6g}; "
                              "expected probabilities that sum to 1")
@@ -204,9 +210,13 @@ class Tabular(Factorized):
 
     @torch.no_grad()
     def fit_counts(self, x: Tensor, alpha: float = 0.0, weights: Float[Tensor, "B"] | None = None) -> "Tabular":
-        """Maximum likelihood by counting: p(x_i = 1 | row) = (ones + alpha) / (visits + 2 alpha). Returns self.
+        """Maximum likelihood by counting the rows x (B, n): p(x_i = 1 | parents) = (ones + alpha) / (visits + 2 alpha).
 
-        alpha > 0 is add-alpha smoothing. A row that does not occur is set to 1/2. `weights` (B,) are those of rows.
+        alpha    smoothing: alpha > 0 is add-alpha smoothing
+        weights  weight of each row in the counts, 1 by default
+
+        `visits` counts the rows with these values of the parents, `ones` those where also x_i = 1. Without visits and
+        smoothing the probability is set to 1/2. Returns self.
         """
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
@@ -235,7 +245,7 @@ def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
     if parents is None:
         return [sorted(before[i]) for i in range(n)]
     if len(parents) != n:
-        raise ValueError(f"parents has {len(parents)} lists; this model has {n} variables")
+        raise ValueError(f"parents has {len(parents)} lists; expected {n}, one for each variable")
     for i, listed in enumerate(parents):
         late = [j for j in listed if j not in before[i]]
         if late or len(set(listed)) != len(listed):

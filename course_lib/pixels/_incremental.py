@@ -2,7 +2,7 @@
 
 The output of a layer at a pixel depends on its input at that pixel and at a few pixels before it. For each layer the
 last p W + p pixels of its input are stored, in sampling order, so that a new pixel costs a small matrix product per
-layer.
+layer. W is the width of the image, and p = k // 2 for a k x k kernel.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Run(Protocol):
     """A callable that applies a layer of a network: to whole feature maps (`Whole`), or at a single pixel when images are sampled."""
 
     def __call__(self, layer: CausalConv2d, h: Tensor) -> Tensor:
-        """Output of the layer."""
+        """Output of `layer` for the input `h`."""
 
     def spread(self, t: Float[Tensor, "B channels"]) -> Tensor:
-        """Broadcast a vector, such as the embedding of a class, to every pixel."""
+        """Reshape a vector per row, such as the embedding of a class, so that it can be added to every pixel."""
 
 
 class Whole:
@@ -43,8 +43,8 @@ whole = Whole()
 class Layers:
     """Causal layers as matrices over the neighbors of a pixel that are inside the image, computed when first needed.
 
-    It is neither a module nor a tuple, so that `select` copies the reference. The weights are those at the time of
-    `start`.
+    The weights are those at the time of `start`. The object is part of the state of sampling. It is not a tuple, so
+    `select` returns it unchanged.
 
     layers  layers with kernels larger than 1 x 1, in the order of the network
     within  layers with kernels of 1 x 1
@@ -63,7 +63,7 @@ class Layers:
         return tuple(layer.weight.new_zeros(batch, self.window(layer), layer.in_channels) for layer in self.layers)
 
     def window(self, layer: CausalConv2d) -> int:
-        """Number of earlier pixels that a layer depends on."""
+        """Number of pixels before the current one whose inputs are stored: p W + p, or p without rows above."""
         rows, k = layer.kernel_size
         return (rows - 1) * self.W + k // 2
 
@@ -85,8 +85,9 @@ class Layers:
 class OnePixel:
     """Apply layers at one pixel, to (B, channels). Afterwards `maps` holds the inputs of each layer, including this pixel.
 
-    past   stored inputs of each layer, as `Layers.empty` returns them
-    place  number of the pixel, in raster order
+    layers  the causal layers, as matrices
+    past    stored inputs of each layer, as `Layers.empty` returns them
+    place   number of the pixel, from 0, in raster order
     """
 
     def __init__(self, layers: Layers, past: Sequence[Float[Tensor, "B pixels in"]], place: int):

@@ -80,14 +80,17 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
 
 def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | None = None,
                where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """Add or subtract eps levels at random in each pixel: noise as large as the change of an attack."""
+    """Add or subtract eps levels at random in each pixel (where `where` is True), clipped to 0..levels-1.
+
+    The noise is as large as the change of an attack with the same eps.
+    """
     x = check_images(x, None, eps, levels, where)
     coins = 2 * torch.randint(2, x.shape, generator=generator) - 1
     return clipped(x + eps * (coins if where is None else coins * where), x, eps, levels)
 
 
 def gradient(classifier: nn.Module, x: Int[Tensor, "B n"], y: Int[Tensor, "B"]) -> tuple[Float[Tensor, "B n"], Tensor]:
-    r"""Gradient $\nabla_x L(f(x), y)$ of the cross-entropy of each image, in float64, and the logits."""
+    r"""Gradient $\nabla_x L(f(x), y)$ of the cross-entropy of each image, in float64, and the logits (B, classes)."""
     like = next(classifier.parameters())
     seen = x.to(like.device, like.dtype).requires_grad_()
     with torch.enable_grad():
@@ -98,8 +101,9 @@ def gradient(classifier: nn.Module, x: Int[Tensor, "B n"], y: Int[Tensor, "B"]) 
 
 
 def margin(logits: Float[Tensor, "B classes"], y: Int[Tensor, "B"], targeted: bool = False) -> Float[Tensor, "B"]:
-    r"""Margin $\max_{j \ne y} z_j - z_y$, positive where an image of class y is misclassified; with `targeted` its
-    negative, positive where the image is classified as y.
+    r"""Margin $\max_{j \ne y} z_j - z_y$ of the logits z, positive where an image of class y is misclassified.
+
+    With `targeted` its negative, positive where the image is classified as y, the target.
     """
     own = F.one_hot(y, logits.shape[1]).bool()
     others = logits.double().masked_fill(own, -torch.inf).max(dim=1).values
@@ -107,7 +111,10 @@ def margin(logits: Float[Tensor, "B classes"], y: Int[Tensor, "B"], targeted: bo
 
 
 def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"] | None) -> Int[Tensor, "B n"]:
-    """Step of one level per pixel that increases the loss of the true class, or decreases that of the target class."""
+    """Step of -1, 0 or 1 levels per pixel that increases the loss whose gradient is g, or decreases it if `targeted`.
+
+    It is 0 where `where` is False.
+    """
     sign = (-1 if targeted else 1) * g.sign().long()
     return sign if where is None else sign * where
 
@@ -120,7 +127,7 @@ def random_start(x: Int[Tensor, "B n"], eps: int, levels: int, where: Bool[Tenso
 
 
 def clipped(changed: Int[Tensor, "B n"], x: Int[Tensor, "B n"], eps: int, levels: int) -> Int[Tensor, "B n"]:
-    """Clip to within eps of x and to 0..levels-1."""
+    """Clip the images `changed` to within eps levels of x, and to 0..levels-1."""
     return torch.minimum(torch.maximum(changed, x - eps), x + eps).clamp(0, levels - 1)
 
 
@@ -135,8 +142,8 @@ def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tens
     if y is not None and tuple(y.shape) != (len(x),):
         raise ValueError(f"y has shape {tuple(y.shape)}; expected ({len(x)},), one class per image")
     if eps != int(eps) or eps < 0:
-        raise ValueError(f"eps is {eps}; expected an integer, 0 or more")
+        raise ValueError(f"eps is {eps}; expected a number of levels, an integer, 0 or more")
     if where is not None and (where.shape != x.shape or where.dtype != torch.bool):
-        raise ValueError(f"where has shape {tuple(where.shape)} and dtype {where.dtype}; expected {tuple(x.shape)} and "
-                         "torch.bool")
+        raise ValueError(f"where has shape {tuple(where.shape)} and dtype {where.dtype}; expected shape "
+                         f"{tuple(x.shape)}, as x has, and torch.bool")
     return x.long().cpu()

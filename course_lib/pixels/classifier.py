@@ -14,7 +14,7 @@ from torch import Tensor, nn
 class ImageClassifier(nn.Module):
     r"""Convolutional classifier $p(y \mid x) = \mathrm{softmax}(f(x))_y$ of images with `levels` gray levels.
 
-    shape    (H, W), both even
+    shape    (H, W), height and width in pixels, both even
     levels   K: pixels are 0..K-1, and are divided by K - 1
     classes  number of classes
     widths   channels of the three convolutions; max pooling halves the size after the second
@@ -35,7 +35,8 @@ class ImageClassifier(nn.Module):
         if levels < 2 or classes < 2:
             raise ValueError(f"levels is {levels} and classes is {classes}; expected at least 2 of each")
         if len(widths) != 3 or min(widths) < 1:
-            raise ValueError(f"widths is {list(widths)}; expected the channels of three convolutions")
+            raise ValueError(f"widths is {list(widths)}; expected three integers of at least 1, the channels of the "
+                             "three convolutions")
         (H, W), (a, b, c) = shape, widths
         self.shape, self.levels, self.classes, self.widths = (H, W), levels, classes, tuple(widths)
         self.convolutions = nn.ModuleList([nn.Conv2d(1, a, 3, padding=1), nn.Conv2d(a, b, 3, padding=1),
@@ -71,7 +72,7 @@ class ImageClassifier(nn.Module):
         return F.cross_entropy(self(shifted(x, self.shape) if self.training else x), y)
 
     def log_prob(self, x: Shaped[Tensor, "B n"], y: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """log p(y | x) of each row."""
+        """log p(y | x) of each image x (n,) and class y, in nats."""
         return -F.cross_entropy(self(x), y, reduction="none")
 
     @torch.no_grad()

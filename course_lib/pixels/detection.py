@@ -47,9 +47,12 @@ def rank_p_values(scores: Tensor, calibration: Tensor,
 
 
 def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
-    """ROC curve: false and true positive rates, the fractions of `clean` and `other` that reach each threshold.
+    """ROC curve: false and true positive rates, the fractions of `clean` and of `other` that reach each threshold.
 
-    clean (N,) and other (M,) are scores; high scores are anomalous. Both rates go from 0 to 1.
+    clean  (N,), scores of normal images
+    other  (M,), scores of the images to be detected; high scores are anomalous
+
+    Returns two tensors, with an entry for each distinct score, in descending order, after a first entry 0.
     """
     clean, other = _scores(clean, "clean"), _scores(other, "other")
     thresholds = torch.cat([clean, other]).unique().flip(0)          # descending
@@ -58,9 +61,9 @@ def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tenso
 
 
 def auc(clean: Tensor, other: Tensor) -> float:
-    """Area under the ROC curve: the probability that a score of `other` exceeds one of `clean`, ties counting half.
+    """Area under the ROC curve: the probability that a random score of `other` exceeds a random score of `clean`.
 
-    0.5 is chance level. A value below 0.5 means that the negated score separates better.
+    A tie counts as one half. 0.5 is chance level. A value below 0.5 means that the negated score separates better.
 
     >>> auc(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0]))
     0.875
@@ -72,7 +75,10 @@ def auc(clean: Tensor, other: Tensor) -> float:
 
 def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float = 0.95,
                  seed: int = 0) -> tuple[float, float]:
-    """Bootstrap percentile interval of `auc`, with coverage `level`. If the scores are separable, its width is 0."""
+    """Bootstrap percentile interval (low, high) of `auc`, with coverage `level`.
+
+    The scores are resampled `repeats` times. If they are separable, the width of the interval is 0.
+    """
     if repeats < 1 or not 0 < level < 1:
         raise ValueError(f"repeats is {repeats} and level is {level}; expected repeats of at least 1 and a level in (0, 1)")
     clean, other = _scores(clean, "clean"), _scores(other, "other")
@@ -83,9 +89,11 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
 
 
 def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    r"""Wilson score interval of a proportion c/n: all $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
+    r"""Wilson score interval (low, high) of c/n: all $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
 
-    z  quantile of the standard normal; by default for 95 %
+    count  c, number of successes
+    of     n, number of trials
+    z      quantile of the standard normal; by default for 95 %
 
     The interval stays within [0, 1] and has positive width at proportions 0 and 1. Source: Wilson 1927.
 
@@ -93,7 +101,7 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
     [0.0, 0.037]
     """
     if not 0 <= count <= of or of < 1:
-        raise ValueError(f"count is {count} and of is {of}; expected 0 <= count <= of and of at least 1")
+        raise ValueError(f"count is {count} and `of` is {of}; expected 0 <= count <= of, and at least 1 for `of`")
     share, shrink = count / of, 1 + z ** 2 / of
     middle = (share + z ** 2 / (2 * of)) / shrink
     half = z * math.sqrt(share * (1 - share) / of + z ** 2 / (4 * of ** 2)) / shrink
@@ -101,7 +109,9 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def typicality(log_p: Shaped[Tensor, "B"], reference: Tensor) -> Float[Tensor, "B"]:
-    r"""Typicality score $|\log p(x) - \bar{s}|$, where $\bar s$ is the mean log p of reference images (N,).
+    r"""Typicality score $|\log p(x) - \bar{s}|$ of each `log_p`, where $\bar s$ is the mean of `reference`.
+
+    reference  (N,), log p of reference images, such as validation images
 
     Source: Nalisnick et al. 2019 (Detecting out-of-distribution inputs to deep generative models using typicality).
     """
@@ -162,5 +172,5 @@ def _scores(t: Tensor, name: str) -> Float[Tensor, "..."]:
     if t.dim() != 1 or len(t) == 0:
         raise ValueError(f"{name} has shape {tuple(t.shape)}; expected (N,), at least one score")
     if t.isnan().any():
-        raise ValueError(f"{name} contains NaN at {t.isnan().nonzero()[:1].flatten().tolist()}; expected numbers")
+        raise ValueError(f"{name} contains NaN at index {int(t.isnan().nonzero()[0])}; expected scores without NaN")
     return t.double()

@@ -21,19 +21,24 @@ from course_lib.pixels.masks import CausalConv2d, MaskedConv2d, widened
 class State(NamedTuple):
     """State after k variables: rows above for the vertical stack, earlier pixels for the horizontal stack."""
 
-    k: int
+    k: int                                                           # number of known variables
     pixel: Tensor                                                    # (B, C): the colors of the present pixel so far
     row: Tensor                                                      # (B, C, 1, W): the present row so far, as levels
     rows: tuple[Tensor, ...]                                         # (B, channels, p, W): of each vertical layer
     down: tuple[Tensor, ...]                                         # (B, 2 width, W): from the vertical stack
     maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels), the present one last
     raw: Tensor                                                      # (B, outputs), at the present pixel
-    label: Tensor | None
+    label: Tensor | None                                             # (B,): class of each row
     layers: Layers                                                   # weights of the horizontal stack
 
 
 class GatedLayer(nn.Module):
     r"""Layer of both stacks, with gate $y = \tanh(W_f * x + V_f^\top c) \odot \sigma(W_g * x + V_g^\top c)$ in each.
+
+    inputs, width  channels of the input, and of the output of each stack
+    k              size of the kernels
+    kind, groups   mask of the horizontal stack, as in `kernel_mask`
+    classes        number of classes c, None for none
 
     The vertical stack does not depend on the horizontal one. `down` adds its pre-activations to those of the horizontal
     stack.
@@ -49,7 +54,7 @@ class GatedLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def above(self, v: Tensor, label: Tensor | None, run: Run) -> tuple[Tensor, Tensor]:
-        """Next maps of the vertical stack, and its contribution to the horizontal stack."""
+        """Output of the layer in the vertical stack for the input v, and its contribution to the horizontal stack."""
         y = run(self.vertical, v)                                    # (B, 2 width, rows, W)
         down = self.down(y)
         if self.of_class is not None:
@@ -57,7 +62,11 @@ class GatedLayer(nn.Module):
         return gate(y), down
 
     def beside(self, h: Tensor, down: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """Output of the layer in the horizontal stack, without the residual connection."""
+        """Output of the layer in the horizontal stack, without the residual connection.
+
+        h     input of the layer in this stack
+        down  contribution of the vertical stack, from `above`
+        """
         y = run(self.horizontal, h) + down
         if self.of_class is not None:
             y = y + run.spread(self.of_class(label).chunk(2, dim=1)[1])
@@ -215,5 +224,5 @@ class OneRow:
         return F.conv2d(rows, layer.masked_weight, layer.bias, padding=(0, layer.kernel_size[1] // 2))
 
     def spread(self, t: Float[Tensor, "B channels"]) -> Float[Tensor, "B channels 1 1"]:
-        """Broadcast a vector along the row."""
+        """Reshape a vector per row of the batch so that it can be added to every pixel of the image row."""
         return t[..., None, None]

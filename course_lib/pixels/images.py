@@ -51,8 +51,8 @@ class ImageModel(AutoregressiveModel):
         if colors not in ("masks", "chain"):
             raise ValueError(f"colors is {colors!r}; expected 'masks' or 'chain'")
         if colors == "chain" and not isinstance(self.conditional, DiscretizedLogisticMixture):
-            raise ValueError(f"colors is 'chain' and conditional {self.conditional}; expected a "
-                             "DiscretizedLogisticMixture")
+            raise ValueError(f"colors is 'chain' and conditional is {self.conditional}; expected a "
+                             "DiscretizedLogisticMixture as conditional")
         if classes is not None and classes < 1:
             raise ValueError(f"classes is {classes}; expected at least 1, or None")
         self.shape, self.colors, self.classes = shape, colors, classes
@@ -65,7 +65,10 @@ class ImageModel(AutoregressiveModel):
         return self.family(self.raw(self.image(x), self.label(context)), x)
 
     def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
-        """Raw parameters at every pixel: P for each color in turn, or the parameters of the chain."""
+        """Raw parameters at every pixel of images with levels in [-1, 1]; label (B,) is the class, or None.
+
+        Their number, `outputs`, is C P, P parameters for each color in turn, or the number that `chained` takes.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define raw(image, label)")
 
     # inputs and outputs of a network
@@ -79,7 +82,7 @@ class ImageModel(AutoregressiveModel):
         return x if K is None else 2 * x / (K - 1) - 1
 
     def family(self, raw: Float[Tensor, "B outputs H W"], x: Shaped[Tensor, "B n"]) -> Distribution:
-        """Factors, batch shape (B, n), from the raw parameters of all pixels."""
+        """Factors, batch shape (B, n), from the raw parameters of all pixels; x is used by a chain of colors only."""
         B, (C, H, _) = len(raw), self.shape
         if self.colors == "chain":
             each = self.chained(rearrange(raw, "B P h w -> B h w P"), rearrange(x, "B (C h w) -> B h w C", C=C, h=H))
@@ -89,6 +92,9 @@ class ImageModel(AutoregressiveModel):
 
     def chained(self, raw: Float[Tensor, "... outputs"], x: Int[Tensor, "... C"]) -> Float[Tensor, "... C 3 k"]:
         r"""Raw parameters of each color of a pixel, for a chain of colors within the mixture (PixelCNN++, equation 3).
+
+        raw  k weights, C k means, C k log scales, and k coefficients gamma for each pair of colors
+        x    values of the colors of the pixel; only those before color c enter its parameters
 
         Component j of color c has mean $\mu_{cj} + \sum_{b<c} \gamma_{cbj}\, x_b$. All colors of a pixel come from the
         same component, $p(x) = \sum_j \pi_j \prod_c p_j(x_c \mid x_{<c})$. The mixture weights of color c are therefore
@@ -121,7 +127,12 @@ class ImageModel(AutoregressiveModel):
         return super().update(state, self.check_value(x_i, len(state.x)))
 
     def check_value(self, x_i: Shaped[Tensor, "B"], batch: int) -> Shaped[Tensor, "B"]:
-        """Return x_i in the form that the family expects, for a state of `batch` rows; unchecked within `sample`."""
+        """Return the values x_i (B,) as the family expects them; raise ValueError if they are invalid.
+
+        batch  number of rows of the state
+
+        Within `sample`, x_i is returned without a check.
+        """
         if is_validating(self):
             return x_i
         shape = tuple(x_i.shape) if isinstance(x_i, Tensor) else None
@@ -132,7 +143,7 @@ class ImageModel(AutoregressiveModel):
 
     # classes
     def label(self, context: Tensor | None) -> Int[Tensor, "B"] | None:
-        """Class of each row; None for a model without classes."""
+        """Class of each row, (B,), from the context; None for a model without classes."""
         if self.classes is not None and context is None:
             raise ValueError(f"context is None; expected the class of each row, 0 to {self.classes - 1}")
         return None if context is None else context.reshape(-1)
@@ -141,8 +152,8 @@ class ImageModel(AutoregressiveModel):
         if self.classes is None:
             super().check_context(context, batch)
         if tuple(context.shape) not in ((batch,), (batch, 1)) or context.is_floating_point():
-            raise ValueError(f"context has shape {tuple(context.shape)} and dtype {context.dtype}; expected a class, "
-                             f"an integer, for each of {batch} rows")
+            raise ValueError(f"context has shape {tuple(context.shape)} and dtype {context.dtype}; expected integers "
+                             f"of shape ({batch},), the class of each row")
         if not ((context >= 0) & (context < self.classes)).all():
             raise ValueError(f"context contains classes from {context.min()} to {context.max()}; expected "
                              f"0 to {self.classes - 1}")
@@ -154,7 +165,7 @@ class ImageModel(AutoregressiveModel):
 
     @functools.cached_property
     def receptive_field(self) -> Bool[Tensor, "n n"]:
-        """Matrix, True at [i, j] if factor i depends on variable j. A missing earlier variable is in the blind spot."""
+        """Matrix, True at [i, j] if factor i depends on variable j; an earlier j with False is in the blind spot."""
         C, H, W = self.shape
         seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
         if self.colors == "chain":                                   # and the earlier colors of the pixel
@@ -162,13 +173,17 @@ class ImageModel(AutoregressiveModel):
         return seen.flatten(1).T.contiguous()
 
     def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
-        """Receptive fields of `raw`: True where an output depends on variable j; image[j] is True at variable j only."""
+        """Receptive fields of `raw`: [j, g, r, c] is True if an output of color group g at pixel (r, c) depends on j.
+
+        image  image[j] is True at variable j only
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define seen(image)")
 
     def field_of(self, seen: Bool[Tensor, "n in H W"], layer: MaskedConv2d, kind: str) -> Bool[Tensor, "n groups H W"]:
-        """`widened` through a masked layer, with one channel per group.
+        """`widened` by the mask of a masked layer of kind "A" or "B", with one channel per group.
 
-        It uses the correct mask instead of the layer's own, so that the contract can detect a wrong mask.
+        The mask is computed by `kernel_mask` and not taken from the layer, so that the contract can detect a wrong
+        mask.
         """
         rows, k = layer.kernel_size
         mask = kernel_mask(k, kind, self.groups, seen.shape[1], self.groups)
@@ -177,7 +192,10 @@ class ImageModel(AutoregressiveModel):
     # initialization
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> ImageModel:
-        """Set the last bias to marginals of colors over all pixels, and scale down the last weights. Returns self."""
+        """Set the last bias to the marginal of each color over all pixels of x; multiply the last weights by 0.1.
+
+        Returns self.
+        """
         C, last = self.shape[0], self.head[-1]
         each = rearrange(self.check_input(x), "N (C p) -> (N p) C", C=C)
         marginal = self.conditional.marginal(each).to(last.bias.dtype)                             # (C, P)
@@ -191,7 +209,7 @@ class ImageModel(AutoregressiveModel):
 
 
 def _colors_before(C: int, H: int, W: int) -> Bool[Tensor, "n C H W"]:
-    """True at [j, c, r, w] if variable j is an earlier color of the pixel in row r, column w than color c."""
+    """[j, c, r, w] is True if variable j is a color of the pixel in row r, column w that comes before color c."""
     earlier = torch.ones(C, C).triu(1)                               # [b, c]: b before c
     return torch.einsum("bc,pq->bpcq", earlier, torch.eye(H * W)).reshape(C * H * W, C, H, W) > 0
 

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 
 def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: int = 1) -> Float[Tensor, "out in k k"]:
-    """Mask of a k x k kernel: 1 before the center in raster order; at the center as set by `kind`.
+    """Mask of a k x k kernel: 1 before the center in raster order; at the center as set by `kind`, "A" or "B".
+
+    outputs, inputs  number of channels of the layer
 
     Channels form `groups` blocks of equal width, for colors R, G, B in this order. At the center a channel of group g
     depends on the groups before g (kind "A", for the first layer) or on groups up to g (kind "B", for all other layers,
@@ -24,7 +26,7 @@ def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: in
     tensor([[1., 1., 1.],
             [1., 0., 0.],
             [0., 0., 0.]])
-    >>> kernel_mask(1, "A", 3, 3, groups=3)[:, :, 0, 0]     # green depends on red, blue on both
+    >>> kernel_mask(1, "A", outputs=3, inputs=3, groups=3)[:, :, 0, 0]  # green depends on red, blue on both
     tensor([[0., 0., 0.],
             [1., 0., 0.],
             [1., 1., 0.]])
@@ -42,7 +44,7 @@ def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: in
 
 
 def group_of(channels: int, groups: int, name: str = "channels") -> Tensor:
-    """Group of each channel (channels,). Raises ValueError unless `channels` is a multiple of `groups`."""
+    """Group of each channel, 0..groups-1. Raises ValueError unless `channels` is a multiple of `groups`."""
     if groups < 1 or channels < 1 or channels % groups:
         raise ValueError(f"{name} is {channels}; expected a multiple of {groups}, the number of groups")
     return torch.arange(channels) // (channels // groups)
@@ -50,6 +52,9 @@ def group_of(channels: int, groups: int, name: str = "channels") -> Tensor:
 
 class CausalConv2d(nn.Conv2d):
     """Convolution over the pixel's own row and p = k // 2 rows above, k columns each, padded with 0.
+
+    inputs, outputs  channels
+    above            whether the kernel includes the rows above; otherwise it is 1 x k
 
     It does not mask pixels to the right in the same row, so it is for stacks whose input is shifted down by one row.
 
@@ -112,9 +117,10 @@ class MaskedConv2d(CausalConv2d):
 
 
 def widened(seen: Bool[Tensor, "n in H W"], mask: Float[Tensor, "out in rows k"]) -> Bool[Tensor, "n out H W"]:
-    """Receptive field after one more layer. seen[j, g, r, c]: group g at (r, c) depends on variable j.
+    """Receptive field after one more layer, given the receptive field `seen` of its input.
 
-    mask  mask of a layer with one channel per group; its last row is the pixel's own row
+    seen  [j, g, r, c] is True if channel group g at row r, column c depends on variable j
+    mask  mask of the layer with one channel per group; its last row is the pixel's own row
     """
     rows, k = mask.shape[2:]
     padded = F.pad(seen.float(), (k // 2, k // 2, rows - 1, 0))

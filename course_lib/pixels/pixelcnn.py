@@ -19,16 +19,19 @@ from course_lib.pixels.masks import MaskedConv2d
 class State(NamedTuple):
     """State after k variables: the stored inputs of each layer, and the raw parameters of the current pixel."""
 
-    k: int
+    k: int                                                           # number of known variables
     pixel: Tensor                                                    # (B, C): the colors of the present pixel so far
     maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels): the present one last
     raw: Tensor                                                      # (B, outputs), at the present pixel
-    label: Tensor | None
+    label: Tensor | None                                             # (B,): class of each row
     layers: Layers                                                   # weights for one pixel
 
 
 class Block(nn.Module):
-    """Residual block without its skip connection: 1 x 1, k x k and 1 x 1 convolutions, each after a ReLU."""
+    """Residual block without its residual connection: 1 x 1, k x k and 1 x 1 convolutions, each after a ReLU.
+
+    width, inner  channels of the input and output, and between the convolutions
+    """
 
     def __init__(self, width: int, inner: int, k: int, groups: int, classes: int | None, dropout: float):
         super().__init__()

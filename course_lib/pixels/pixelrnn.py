@@ -15,7 +15,11 @@ from course_lib.pixels.masks import MaskedConv2d, widened
 
 
 def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -> tuple[Tensor, Tensor]:
-    r"""LSTM step, h' and c': $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$, $h' = \sigma(o) \odot \tanh(c')$."""
+    r"""LSTM step: $h' = \sigma(o) \odot \tanh(c')$ and the cell $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$.
+
+    gates  (B, 4 width, ...), the pre-activations i, f, o, g, in this order
+    c      (B, width, ...), the cell before the step
+    """
     i, f, o, g = gates.chunk(4, dim=1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
@@ -61,7 +65,9 @@ class PixelRNN(ImageModel):
 
 
 class RowLSTM(PixelRNN):
-    """Row LSTM: $[i, f, o, g]_r = W^{is} * x_r + W^{ss} * h_{r-1}$ with convolutions along the row.
+    """Row LSTM: pre-activations $[i, f, o, g]_r = W^{is} * x_r + W^{ss} * h_{r-1}$ with convolutions along row r.
+
+    Arguments as in `PixelRNN`.
 
     The input-to-state convolution $W^{is}$ has mask B and is computed for the whole image at once. The state-to-state
     convolution $W^{ss}$ covers three hidden states of the row above. There are H steps, each for a whole row. The
@@ -107,9 +113,9 @@ class RowLSTM(PixelRNN):
 class DiagonalBiLSTM(PixelRNN):
     """Diagonal BiLSTM: two LSTMs that process an image diagonal by diagonal, from the two upper corners.
 
-    The state of a pixel in the first LSTM depends on the states of its left and upper neighbors, in the second on those
-    of its right and upper neighbors. Together they cover all earlier pixels. *Skewing* shifts row r by r columns, so
-    that a diagonal becomes a column. There are H + W - 1 steps, each a convolution with two taps.
+    The state of a pixel in the first LSTM depends on the states of its left and upper neighbors, in the second LSTM on
+    the states of its right and upper neighbors. Together they cover all earlier pixels. *Skewing* shifts row r by r
+    columns, so that a diagonal becomes a column. There are H + W - 1 steps, each a convolution with two taps.
 
     The second LSTM depends on pixels to the right, which are sampled later, so its output is shifted down by one row:
     a factor then depends only on rows above its pixel. Because of this shift the first convolution of the second LSTM
@@ -166,7 +172,10 @@ class DiagonalBiLSTM(PixelRNN):
 
 
 def scan(of_input: Float[Tensor, "B gates H W"], of_state: nn.Conv1d) -> Float[Tensor, "B width H W"]:
-    """LSTM over the columns of the skewed map, which are the diagonals from the upper left corner."""
+    """Hidden states of an LSTM over the columns of the skewed map, the diagonals from the upper left corner.
+
+    of_input  contributions of the input to the gates; of_state  convolution of the states of the diagonal before
+    """
     gates, columns = skew(of_input), []                              # (B, 4 width, H, H + W - 1)
     h = c = torch.zeros_like(gates[:, :gates.shape[1] // 4, :, 0])   # (B, width, H)
     for column in gates.unbind(dim=-1):
@@ -194,5 +203,8 @@ def unskew(x: Float[Tensor, "B channels H columns"]) -> Float[Tensor, "B channel
 
 
 def corner(seen: Bool[Tensor, "n groups H W"]) -> Bool[Tensor, "n groups H W"]:
-    """True at every True pixel and at all pixels below and to the right of it."""
+    """True where `seen` is True at the pixel itself or at any pixel above it and to its left, both inclusive.
+
+    This is how an LSTM that runs from the upper left corner widens a receptive field.
+    """
     return seen.long().cummax(dim=2).values.cummax(dim=3).values > 0

@@ -11,12 +11,12 @@ from course_lib.recurrent.cells import Cell, GRUCell, LSTMCell, RNNCell, State
 
 
 def has_kernel(cell: nn.Module) -> bool:
-    """Whether torch has a kernel for this cell; a subclass may compute something else."""
+    """Whether torch has a kernel for this cell: False for a subclass, which may compute something else."""
     return type(cell) in (RNNCell, LSTMCell, GRUCell)
 
 
 def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-    """Hidden states after every step, and the state after the last one.
+    """Hidden states after every step, and the state after the last step, starting from `state`.
 
     torch adds one bias to W_x x and another to W_h h. The cells have one bias, so the second is 0, except for the
     candidate of a GRU.

@@ -19,9 +19,9 @@ class Past(NamedTuple):
     """State of each row: the states of the layers, all hidden states so far, and the logits of the next token."""
 
     memory: Memory
-    states: Tensor                                                   # (B, S, H): M_t
+    states: Tensor                                                   # (B, S, H): hidden states h_1, ..., h_t
     seen: Tensor                                                     # (B, S), False for padding of a prompt
-    logits: Tensor                                                   # (B, V)
+    logits: Tensor                                                   # (B, V), of the next token
 
 
 class AttentiveLM(RecurrentLM):
@@ -63,24 +63,28 @@ class AttentiveLM(RecurrentLM):
         Raises ValueError if `memory` is given, because it does not contain the earlier hidden states.
         """
         if memory is not None:
-            raise ValueError("memory is given; expected None, because attention needs all earlier states")
+            raise ValueError("memory is given; expected None, because attention needs all earlier hidden states, which "
+                             "`memory` does not contain: pass the whole text as tokens")
         return super().read(tokens)
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
                       memory: Memory | None = None) -> tuple[Float[Tensor, "B T R"], Memory]:
-        """[h_t; c_t] after each token, and the states of the layers after the last token of each row."""
+        """[h_t; c_t] after each token, and the states of the layers after the last token of each row.
+
+        h_t is the hidden state of the last layer, c_t the context vector; `memory` as in `RecurrentLM.hidden_states`.
+        """
         h, memory = super().hidden_states(tokens, mask, memory)            # (B, T, H)
         return torch.cat([h, context_of(self._weights(h, mask), h)], dim=2), memory
 
     def _weights(self, h: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"] | None) -> Float[Tensor, "B T T"]:
-        """Attention weights alpha: row t over the states before it."""
+        """Attention weights alpha: row t over the hidden states before h_t."""
         T = h.shape[1]
         before = torch.ones(T, T, dtype=torch.bool, device=h.device).tril(-1)
         return weights_of(self.score(h, h), (before if mask is None else before & mask[:, None]).expand(len(h), T, T))
 
     @torch.no_grad()
     def attention_weights(self, tokens: Padded) -> Float[Tensor, "B T T"]:
-        """Attention weights after each token: row t over the tokens before token t."""
+        """Attention weights after each token of a batch: row t over the hidden states of the tokens before token t."""
         tokens, mask = self.check_tokens(tokens)
         return self._weights(super().hidden_states(tokens, mask)[0], mask)
 

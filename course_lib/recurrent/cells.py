@@ -30,7 +30,7 @@ class Cell(nn.Module):
     >>> class Sum(Cell):
     ...     def step(self, a, state):
     ...         return (state[0] + a,)
-    >>> (h,) = Sum(4, 3)(torch.ones(2, 4))
+    >>> (h,) = Sum(inputs=4, hidden=3)(torch.ones(2, 4))
     >>> h.shape
     torch.Size([2, 3])
     """
@@ -71,7 +71,10 @@ class Cell(nn.Module):
         return tuple(self.b.new_zeros(batch, self.hidden) for _ in range(self.parts))
 
     def check_state(self, state: State, batch: int, name: str = "state") -> State:
-        """Return the state. Raises TypeError unless it is a tuple of tensors, ValueError unless all are (batch, H)."""
+        """Return the state. Raises TypeError unless it is a tuple of tensors, ValueError unless all are (batch, H).
+
+        name  name of the argument in error messages
+        """
         if not isinstance(state, tuple) or not all(isinstance(part, Tensor) for part in state):
             raise TypeError(f"{name} is of type {type(state).__name__}; expected a tuple of {self.parts} tensors (B, H)")
         got, expected = [tuple(part.shape) for part in state], [(batch, self.hidden)] * self.parts
@@ -117,7 +120,7 @@ class LSTMCell(Cell):
     Slides: "RNN/GRU/LSTM Architectures". Papers: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate;
     Jozefowicz et al. 2015 for its bias.
 
-    >>> h, c = LSTMCell(4, 3, forget_bias=1)(torch.ones(2, 4))
+    >>> h, c = LSTMCell(inputs=4, hidden=3, forget_bias=1)(torch.ones(2, 4))
     >>> h.shape, c.shape
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
@@ -155,7 +158,7 @@ class GRUCell(Cell):
 
     Slides: "RNN/GRU/LSTM Architectures". Paper: Cho et al. 2014.
 
-    >>> (h,) = GRUCell(4, 3)(torch.ones(2, 4))
+    >>> (h,) = GRUCell(inputs=4, hidden=3)(torch.ones(2, 4))
     >>> h.shape
     torch.Size([2, 3])
     """

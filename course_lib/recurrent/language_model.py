@@ -25,6 +25,7 @@ class RecurrentLM(AutoregressiveModel):
     vocab_size     V, number of tokens
     hidden         H, size of each layer
     cell           "rnn", "lstm" or "gru"
+    layers         number of layers
     embedding      size of the token embeddings; None: one-hot vectors of size V, as on the slide
     dropout        dropout probability of embeddings and of outputs of layers; not applied along time
     forget_bias    initial b_f of an LSTM; None: random
@@ -40,7 +41,7 @@ class RecurrentLM(AutoregressiveModel):
     Slides: "RNN: Recurrent neural nets", "Recurrence in a Standard Elman RNN LM".
     Paper: Mikolov et al. 2010.
 
-    >>> model = RecurrentLM(10, 16, "lstm", bos_id=0)
+    >>> model = RecurrentLM(vocab_size=10, hidden=16, cell="lstm", bos_id=0)
     >>> # logits of the next token, at each position
     >>> model(torch.tensor([[0, 3, 5]])).shape
     torch.Size([1, 3, 10])
@@ -56,7 +57,7 @@ class RecurrentLM(AutoregressiveModel):
         if embedding is not None and embedding < 1:
             raise ValueError(f"embedding is {embedding}; expected at least 1, or None for one-hot vectors")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}")
+            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}, a token of the vocabulary")
         self._config = {"vocab_size": vocab_size, "hidden": hidden, "cell": cell, "layers": layers,
                         "embedding": embedding, "dropout": dropout, "forget_bias": forget_bias,
                         "learned_start": learned_start, "bos_id": bos_id}
@@ -96,7 +97,11 @@ class RecurrentLM(AutoregressiveModel):
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
                       memory: Memory | None = None) -> tuple[Float[Tensor, "B T H"], Memory]:
-        """Hidden states of the last layer after each token, and the final states of all layers for each row."""
+        """Hidden states of the last layer after each token, and the states of all layers after each row's last token.
+
+        mask    (B, T), True for real tokens, contiguous in each row; None: no padding
+        memory  states of all layers before the tokens; None: the initial states
+        """
         if mask is None or mask.all():
             return self.layers(self.embedded(tokens), memory)
         first, t = mask.int().argmax(dim=1), torch.arange(tokens.shape[1], device=tokens.device)
@@ -206,7 +211,13 @@ class RecurrentLM(AutoregressiveModel):
         return tokens.to(device), None if mask is None else mask.to(device)
 
     def check_tokens(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
-        """Return tokens (B, T) of the vocabulary and their mask. Raises ValueError if they are invalid."""
+        """Return tokens (B, T) of the vocabulary and their mask, None for no padding.
+
+        batch  tokens (B, T), or a pair with their mask
+        name   name of the batch in error messages
+
+        Raises ValueError if a token or the mask is invalid.
+        """
         tokens, mask = tokens_and_mask(batch, self.vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0:
             raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T) with B and T at least 1")

@@ -18,9 +18,9 @@ Memory = tuple[State, ...]                                           # a state f
 
 def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
         lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T H"], State]:
-    """Hidden states after every step, and the state after the last one.
+    """Hidden states h after every step, and the state after the last step of each row, starting from `state`.
 
-    lengths  (B,) number of steps of each row; its final state is that after its own last step, and h is 0 from then on
+    lengths  (B,) number of steps of each row, after which its h is 0; None: all rows have T steps
     """
     if lengths is not None:
         return run_packed(cell, x, state, lengths)
@@ -60,7 +60,7 @@ def run_packed(cell: Cell, x: Float[Tensor, "B T I"], state: State,
 
 
 def reverse(x: Shaped[Tensor, "B T *rest"], lengths: Int[Tensor, "B"] | None = None) -> Shaped[Tensor, "B T *rest"]:
-    """Reverse each row up to its own length; padding stays in place. Its own inverse."""
+    """Reverse the first `lengths[b]` steps of each row b; padding stays in place. The function is its own inverse."""
     if lengths is None:
         return x.flip(1)
     t = torch.arange(x.shape[1], device=x.device)                    # (T,)
@@ -74,6 +74,7 @@ class Recurrent(nn.Module):
     cell           "rnn", "lstm" or "gru"
     inputs         I, size of an input
     hidden         H, size of each layer and direction
+    layers         number of layers
     bidirectional  whether a second cell in each layer runs backward; outputs are then [forward; backward]
     dropout        dropout probability between layers
     learned_start  whether h_0 is a parameter (the slide's $h_0 = b_0$), with an LSTM also c_0; otherwise they are 0
@@ -82,7 +83,7 @@ class Recurrent(nn.Module):
     Equal in value and gradient to torch.nn.RNN, LSTM and GRU with the same weights (`from_torch`). A memory is a tuple
     of states, layer by layer, forward before backward.
 
-    >>> lstm = Recurrent("lstm", 5, 8, layers=2, bidirectional=True)
+    >>> lstm = Recurrent("lstm", inputs=5, hidden=8, layers=2, bidirectional=True)
     >>> outputs, memory = lstm(torch.randn(3, 6, 5), lengths=torch.tensor([6, 2, 4]))
     >>> outputs.shape, len(memory)
     (torch.Size([3, 6, 16]), 4)
@@ -109,9 +110,9 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T I"], memory: Memory | None = None,
                 lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T O"], Memory]:
-        """Outputs of the last layer, (B, T, H), or (B, T, 2H) if bidirectional, and the final states.
+        """Outputs of the last layer, (B, T, H), or (B, T, 2H) if bidirectional, and the states after the last step.
 
-        memory   states before x; `start` if None
+        memory   states before x; None: the initial states, `start(B)`
         lengths  (B,) number of steps of each row of x, 1 to T; the rest is padding, which is ignored, and 0 in the
                  outputs
 
@@ -164,7 +165,7 @@ class Recurrent(nn.Module):
         nonlinearity is not tanh, or if an LSTM has a projection.
         """
         if getattr(module, "nonlinearity", "tanh") != "tanh" or module.proj_size:
-            raise ValueError(f"module is {module}; expected nonlinearity 'tanh' and proj_size 0")
+            raise ValueError(f"module is {module}; expected a module with nonlinearity 'tanh' and proj_size 0")
         ours = cls(module.mode.split("_")[0].lower(), module.input_size, module.hidden_size, module.num_layers,
                    module.bidirectional, module.dropout).to(module.weight_hh_l0)
         for k, cell in enumerate(ours.cells):
@@ -181,7 +182,7 @@ class Recurrent(nn.Module):
 
 
 def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
-    """Rows of torch's weights in the order of the cell's gates: torch's LSTM has i, f, g, o, the cell i, f, o, g."""
+    """Rows of torch's weight or bias in the order of the cell's gates: torch's LSTM has i, f, g, o, ours i, f, o, g."""
     if cell.gates != 4:
         return rows
     i, f, g, o = rows.chunk(4)
@@ -198,10 +199,11 @@ def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[T
 
 
 def check_lengths(lengths: Tensor, x: Tensor) -> Int[Tensor, "B"]:
-    """Return the lengths on the device of x. Raises ValueError if they are invalid."""
+    """Return the lengths on the device of x (B, T, I). Raises ValueError unless they are integers (B,) from 1 to T."""
     if tuple(lengths.shape) != (len(x),) or lengths.is_floating_point():
         raise ValueError(f"lengths has shape {tuple(lengths.shape)} and dtype {lengths.dtype}; expected ({len(x)},), an "
                          "integer for each row")
     if lengths.min() < 1 or lengths.max() > x.shape[1]:
-        raise ValueError(f"lengths goes from {int(lengths.min())} to {int(lengths.max())}; expected 1 to {x.shape[1]}")
+        raise ValueError(f"lengths goes from {int(lengths.min())} to {int(lengths.max())}; expected 1 to {x.shape[1]}, "
+                         "the number of steps of x")
     return lengths.to(x.device)

@@ -46,7 +46,7 @@ class Score(nn.Module):
         return self.match(queries, self.prepare(keys))
 
     def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S E"]:
-        """Part of the score that depends on the keys only."""
+        """Part of the score that depends on the keys only, by default the keys themselves."""
         return keys
 
     def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S E"]) -> Float[Tensor, "... T S"]:
@@ -54,7 +54,7 @@ class Score(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} does not define match(queries, prepared)")
 
     def multiplications(self, T: int, S: int) -> int:
-        """Number of multiplications for T queries and S keys, without divisions by constants and tanh."""
+        """Number of multiplications for T queries and S keys; divisions by constants and tanh are not counted."""
         return T * S * self.query
 
     def extra_repr(self) -> str:
@@ -62,7 +62,7 @@ class Score(nn.Module):
 
 
 class DotScore(Score):
-    r"""Dot product, $s_{t,\tau} = h_t^\top h_\tau$, without parameters; both sizes are equal.
+    r"""Dot product, $s_{t,\tau} = h_t^\top h_\tau$, without parameters; queries and keys have the same size.
 
     >>> DotScore(2)(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[11.,  2.]])
@@ -95,7 +95,7 @@ class BilinearScore(Score):
 
     Slides: "Bilinear (Luong Attention)". Paper: Luong et al. 2015, where it is called "general".
 
-    >>> score = BilinearScore(4, 6)
+    >>> score = BilinearScore(query=4, key=6)
     >>> score(torch.ones(2, 3, 4), torch.ones(2, 5, 6)).shape, score.W.shape
     (torch.Size([2, 3, 5]), torch.Size([4, 6]))
     """
@@ -161,7 +161,10 @@ SCORES: dict[str, type[Score]] = {"dot": DotScore, "scaled dot": ScaledDotScore,
 
 
 def make_score(name: str, query: int, key: int | None = None) -> Score:
-    """Create the score called `name`. Raises ValueError if the name is not one of SCORES."""
+    """Create the score called `name` for queries of size `query` and keys of size `key` (None: the same size).
+
+    Raises ValueError if the name is not one of SCORES.
+    """
     if name not in SCORES:
         raise ValueError(f"score is {name!r}; expected one of {', '.join(map(repr, SCORES))}")
     return SCORES[name](query, key)
@@ -173,8 +176,8 @@ def make_score(name: str, query: int, key: int | None = None) -> Score:
 def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | None = None) -> Float[Tensor, "... S"]:
     r"""Attention weights $\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over unmasked positions.
 
-    mask  True where a position may be attended to. A row without such positions has zero weights, for example at the
-          first step, which has no past
+    mask  True where a position may be attended to. If a row of the mask is False everywhere, all its weights are 0, for
+          example at the first step, which has no past
     """
     if mask is None:
         return scores.softmax(dim=-1)
@@ -185,5 +188,5 @@ def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | Non
 
 
 def context_of(weights: Float[Tensor, "... T S"], memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... T H"]:
-    r"""Context vector $c_t = \sum_\tau \alpha_{t,\tau} h_\tau$."""
+    r"""Context vectors $c_t = \sum_\tau \alpha_{t,\tau} h_\tau$ with the weights alpha and the rows h of `memory`."""
     return weights @ memory

@@ -67,7 +67,11 @@ def _mixed(weights: Float[Tensor, "... S"], memory: Float[Tensor, "... S H"]) ->
 
 
 def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss) -> Float[Tensor, "S"]:
-    r"""Exact gradient of $\sum_\tau P(\tau) L(h_\tau)$ in s: $P(\tau)\,(L(h_\tau) - \sum_k P(k) L(h_k))$."""
+    r"""Exact gradient of the expected loss $\sum_\tau P(\tau) L(h_\tau)$ with respect to the scores s.
+
+    Entry $\tau$ is $P(\tau)\,(L(h_\tau) - \sum_k P(k) L(h_k))$, where $P = \mathrm{softmax}(s)$, $h_\tau$ is row $\tau$
+    of `memory`, and L is `loss`, from vectors (N, H) to losses (N,).
+    """
     _check(scores, memory)
     p, losses = scores.softmax(dim=0), loss(memory)                  # (S,) each
     return p * (losses - p @ losses)
@@ -75,11 +79,12 @@ def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S 
 
 def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
               generator: torch.Generator | None = None, baseline: bool = False) -> Float[Tensor, "num S"]:
-    r"""REINFORCE estimates, one per sample: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ with $\tau \sim
-    P$.
+    r"""REINFORCE estimates of `expected_loss_gradient`, one per row: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ for a
+    slot $\tau$ sampled from $P = \mathrm{softmax}(s)$. s, h and L are `scores`, `memory` and `loss`.
 
-    baseline  whether b is the mean loss of the other samples; otherwise 0. It does not depend on the sample that it is
-              subtracted from, so the estimator stays unbiased
+    num       number of samples
+    baseline  whether b is the mean loss of the other samples; otherwise b is 0. This b does not depend on the sample
+              from whose loss it is subtracted, so the estimator stays unbiased
 
     Paper: Williams 1992.
     """
@@ -97,13 +102,15 @@ def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Lo
 def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
                    generator: torch.Generator | None = None, temperature: float | int = 1.0,
                    straight_through: bool = False) -> Float[Tensor, "num S"]:
-    r"""Gumbel-softmax estimates of the gradient, one per sample: the gradient of $L(\sum_\tau y_\tau h_\tau)$ with
-    $y = \mathrm{softmax}((s + g) / T)$.
+    r"""Gumbel-softmax estimates of `expected_loss_gradient`, one per row: the gradient of $L(\sum_\tau y_\tau h_\tau)$
+    with respect to s, where $y = \mathrm{softmax}((s + g) / T)$. s, h and L are `scores`, `memory` and `loss`.
 
     g are independent Gumbel variables, so the largest entry of $s + g$ is slot $\tau$ with probability $P(\tau)$.
 
+    num               number of samples
     temperature       T; for T to 0, y becomes one-hot
-    straight_through  whether the loss uses the one-hot vector of the largest entry, and the gradient that of y
+    straight_through  whether the loss is computed with the one-hot vector of the largest entry of y; its gradient with
+                      respect to s is then replaced by the gradient of y
 
     Papers: Jang et al. 2017, Maddison et al. 2017; Bengio et al. 2013 for straight-through.
     """
@@ -123,5 +130,5 @@ def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], los
 
 def _check(scores: Integer[Tensor, "..."] | Float[Tensor, "..."], memory: Tensor) -> None:
     if scores.dim() != 1 or memory.dim() != 2 or len(scores) != len(memory) or len(scores) == 0:
-        raise ValueError(f"scores has shape {tuple(scores.shape)} and memory {tuple(memory.shape)}; expected (S,) and (S, H) "
-                         "with S at least 1")
+        raise ValueError(f"scores has shape {tuple(scores.shape)} and memory has shape {tuple(memory.shape)}; expected "
+                         "(S,) and (S, H) with S at least 1")

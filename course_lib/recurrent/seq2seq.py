@@ -30,7 +30,7 @@ class Source(NamedTuple):
     states: Tensor                                                   # (B, S, C), h_1 .. h_n of the encoder
     prepared: Tensor                                                 # (B, S, E), result of `Score.prepare`
     seen: Tensor                                                     # (B, S), True where the source has a token
-    last: Tensor                                                     # (B, C), last state
+    last: Tensor                                                     # (B, C), state after the last token
 
 
 class State(NamedTuple):
@@ -66,7 +66,7 @@ class Seq2Seq(AutoregressiveModel):
     cell            "rnn", "lstm" or "gru", in encoder and decoder
     embedding       E, size of the token embeddings; None: H
     bidirectional   whether the encoder runs in both directions: its states are then [forward; backward], of size C =
-                    2H, and its last state is that of each direction at its own end
+                    2H, and its last state joins the last states of the two directions
     tied            whether the output layer shares the weights of the target embeddings, after a tanh layer of size E
     dropout         dropout probability of embeddings and of inputs of the output layer
     smoothing       label smoothing of the training loss, in torch's form: see `cross_entropy`
@@ -106,7 +106,7 @@ class Seq2Seq(AutoregressiveModel):
         for name, value, size in (("pad_id", pad_id, min(source, target)), ("bos_id", bos_id, target),
                                   ("eos_id", eos_id, target)):
             if not 0 <= value < size:
-                raise ValueError(f"{name} is {value}; expected 0 to {size - 1}")
+                raise ValueError(f"{name} is {value}; expected 0 to {size - 1}, a token of the vocabulary")
         if eos_id == pad_id:
             raise ValueError(f"eos_id and pad_id are both {pad_id}; expected different tokens")
         self._config = {"source": source, "target": target, "hidden": hidden, "score": score, "placement": placement,
@@ -149,7 +149,7 @@ class Seq2Seq(AutoregressiveModel):
     # --- attention ---------------------------------------------------------------------------------------------------
 
     def _attend(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
-        """Context vectors and attention weights of decoder states; without attention the last encoder state."""
+        """Context vectors and attention weights of decoder states h; without attention c is the last encoder state."""
         if self.score is None:
             B, T, S = *h.shape[:2], source.states.shape[1]
             ends = torch.arange(S, device=h.device) == source.seen.sum(dim=1, keepdim=True) - 1              # (B, S)
@@ -199,7 +199,11 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> Float[Tensor, "B T S"]:
-        """Attention weights: row t over the source positions when token t of the target is predicted."""
+        """Attention weights: row t over the source positions when token t of the target is predicted.
+
+        source  tokens (B, S), padded with `pad_id` on the right, or a pair with their mask
+        target  (B, T), without bos
+        """
         return self.decode(self.conditional.check(target, "target"), self.encode(source))[1]
 
     # --- one token at a time -----------------------------------------------------------------------------------------
@@ -261,7 +265,10 @@ class Seq2Seq(AutoregressiveModel):
         return tokens[:, :columns], seen[:, :columns]
 
     def _read(self, side: Padded, vocab_size: int, name: str) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
-        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`."""
+        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`.
+
+        side  tokens (B, T), or a pair with their mask; `name` is their name in error messages
+        """
         tokens, mask = tokens_and_mask(side, vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0 or tokens.is_floating_point():
             raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected integer tokens "
@@ -269,7 +276,8 @@ class Seq2Seq(AutoregressiveModel):
         tokens = tokens.to(self.head.weight.device)
         real = tokens != self.pad_id if mask is None else mask.to(tokens.device)
         if tokens.min() < 0 or tokens.max() >= vocab_size:
-            raise ValueError(f"{name} contains {int(tokens.min())} to {int(tokens.max())}; expected 0 to {vocab_size - 1}")
+            raise ValueError(f"{name} contains tokens from {int(tokens.min())} to {int(tokens.max())}; expected 0 to "
+                             f"{vocab_size - 1}")
         if (real[:, 1:] & ~real[:, :-1]).any():
             raise ValueError(f"{name} has padding left of a token; expected padding on the right, as pad adds it")
         return tokens, real
@@ -277,5 +285,5 @@ class Seq2Seq(AutoregressiveModel):
     @staticmethod
     def _require_context(context: Padded | None) -> Padded:
         if context is None:
-            raise ValueError("context is None; expected the source (B, S)")
+            raise ValueError("context is None; expected the tokens of the source (B, S), or a pair with their mask")
         return context

@@ -21,7 +21,8 @@ def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
     """
     check_sizes(batch=batch, length=length)
     if text.dim() != 1 or len(text) < batch * length + 1:
-        raise ValueError(f"text has shape {tuple(text.shape)}; expected (T,) with T at least {batch * length + 1}")
+        raise ValueError(f"text has shape {tuple(text.shape)}; expected (T,) with T at least {batch * length + 1}, "
+                         "batch * length + 1: use a smaller batch or length")
     pieces = (len(text) - 1) // (batch * length)
     starts = torch.arange(batch) * pieces * length                   # (batch,) of each stream
     at = starts[None, :, None] + torch.arange(pieces)[:, None, None] * length + torch.arange(length + 1)
@@ -36,12 +37,13 @@ class Carried(nn.Module):
     in a buffer, so checkpoints of `fit` contain them. In eval mode the first batch starts from the initial states, and
     the states of training are unchanged.
 
-    batch  number of rows of a training batch
+    model  the language model, whose parameters are shared
+    batch  number of rows of a training batch, as in `streams`
 
     >>> text = torch.arange(100) % 7
-    >>> model = Carried(RecurrentLM(7, 16), batch=4)
+    >>> model = Carried(RecurrentLM(vocab_size=7, hidden=16), batch=4)
     >>> from course_lib.training import fit
-    >>> fit(model, streams(text, 4, 8), epochs=2, progress=False).epochs
+    >>> fit(model, streams(text, batch=4, length=8), epochs=2, progress=False).epochs
     2
     """
 
@@ -77,12 +79,12 @@ def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer
                  piece: int = 1000) -> Float[Tensor, "T"]:
     """Negative log-probability in nats of each token of a text, given all tokens before it.
 
-    before  text that precedes it, at least one token, which is not scored
+    before  text that precedes `text`, at least one token, which is not scored
     piece   number of tokens that are processed at once
     """
     if before.dim() != 1 or text.dim() != 1 or len(before) < 1 or len(text) < 1:
-        raise ValueError(f"text has shape {tuple(text.shape)} and before {tuple(before.shape)}; expected (T,) and (S,) "
-                         "with T and S at least 1")
+        raise ValueError(f"text has shape {tuple(text.shape)} and `before` has shape {tuple(before.shape)}; expected "
+                         "(T,) and (S,) with T and S at least 1")
     training = model.training
     model.eval()
     device, memory, losses = model.head.weight.device, None, []

@@ -24,7 +24,7 @@ def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int,
 
     side  side of the padding: "right" for training, "left" for prompts that are continued at the end
 
-    Raises ValueError if there is no sequence, or if `side` is neither.
+    Raises ValueError if there is no sequence, or if `side` is neither "left" nor "right".
     """
     sequences = [torch.as_tensor(sequence) for sequence in sequences]
     if not sequences:
@@ -50,7 +50,8 @@ def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") 
     """Return the tokens and the mask of a batch; the mask is None if there is none.
 
     batch       tokens (B, T), or a pair of tokens and mask, as `pad` returns it
-    vocab_size  V; padding outside 0..V-1 is replaced by 0
+    vocab_size  V; ids of padding outside 0..V-1 are replaced by 0
+    name        name of `batch` in error messages
 
     Raises TypeError if `batch` is neither a tensor nor a pair of tensors, and ValueError if the tokens are boolean, or if
     the mask is not boolean or differs in shape. The ids of real tokens are not checked.
@@ -92,5 +93,5 @@ def _kind(batch: object) -> str:
 
 
 def unpad(tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> list[Integer[Tensor, "..."]]:
-    """Return the real tokens of each row."""
+    """Return the real tokens of each row, a list of tensors (T_b,); the inverse of `pad`."""
     return [row[keep] for row, keep in zip(tokens, mask, strict=True)]

@@ -60,8 +60,8 @@ class BytePairTokenizer(Tokenizer):
     vocabulary  contains the 256 bytes and the result of every merge
     merges      pairs of tokens in order of priority
 
-    `fit` learns the merges from a text; `from_files` reads those of GPT-2. Raises ValueError if the vocabulary lacks a
-    byte, or a token of a merge. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
+    `fit` learns the merges from a text; `from_files` reads the merges of GPT-2. Raises ValueError if the vocabulary
+    lacks a byte, or a token of a merge. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
 
     >>> tokenizer = BytePairTokenizer.fit("low lower lowest slow slower", size=260)
     >>> tokenizer.split("slower")
@@ -77,12 +77,13 @@ class BytePairTokenizer(Tokenizer):
         missing = [s for pair in self.merges for s in (*pair, "".join(pair)) if s not in vocabulary]
         missing += [s for s in byte_symbols() if s not in vocabulary]
         if missing:
-            raise ValueError(f"vocabulary lacks {missing[0]!r}, which a merge or a byte needs")
+            raise ValueError(f"vocabulary lacks {missing[0]!r}; expected the symbols of all 256 bytes, and both parts "
+                             "and the result of every merge")
         self._pieces_of = lru_cache(maxsize=100_000)(self._join_up)
 
     @classmethod
     def fit(cls, text: str, size: int = 512, eos: str | None = None) -> BytePairTokenizer:
-        """Learn a vocabulary of `size` tokens from a text: bytes, one token per merge, and the end token if any."""
+        """Learn `size` tokens from a text: the 256 bytes, one token per merge, and the end token `eos`, if given."""
         check_text(text)
         least = 256 + (eos is not None)
         if size < least:
@@ -94,15 +95,20 @@ class BytePairTokenizer(Tokenizer):
 
     @classmethod
     def from_files(cls, vocabulary: Path | str, merges: Path | str, eos: str | None = "<|endoftext|>") -> BytePairTokenizer:
-        """Read the files of GPT-2: vocab.json (encoder.json), token -> id, and merges.txt (vocab.bpe), one merge per line."""
+        """Read the files of GPT-2.
+
+        vocabulary  path of vocab.json (encoder.json), the id of each token
+        merges      path of merges.txt (vocab.bpe), one merge per line
+        eos         token that starts and ends a text
+        """
         ids = json.loads(Path(vocabulary).read_text("utf-8-sig"))
         symbols = sorted(ids, key=ids.get)
         if [ids[s] for s in symbols] != list(range(len(ids))):
-            raise ValueError(f"{vocabulary}: the ids are not 0 to {len(ids) - 1}, each once")
+            raise ValueError(f"{vocabulary} has {len(ids)} tokens; expected the ids 0 to {len(ids) - 1}, each once")
         lines = Path(merges).read_text("utf-8-sig").split("\n")
         pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
         if bad := [pair for pair in pairs if len(pair) != 2]:
-            raise ValueError(f"{merges}: {' '.join(bad[0])!r} is not a pair of symbols")
+            raise ValueError(f"{merges} has the line {' '.join(bad[0])!r}; expected two symbols separated by one space")
         return cls(Vocabulary(symbols, eos=eos, bos=eos), pairs)
 
     @property

@@ -28,5 +28,5 @@ def vowels(text: str) -> Integer[Tensor, "T"]:
     """Markov's coding of a text, (T,): 1 for a vowel, 0 for another letter of a to z; other characters are omitted."""
     letters = [c for c in text.lower() if "a" <= c <= "z"]
     if not letters:
-        raise ValueError(f"text is {text[:20]!r}, expected at least one of the letters a to z")
+        raise ValueError(f"text is {text[:20]!r}; expected at least one of the letters a to z")
     return torch.tensor([c in "aeiou" for c in letters], dtype=torch.long)

@@ -10,20 +10,23 @@ Score = Callable[[int, int, int], float]           # of (count of the pair, coun
 
 
 def by_count(pair: int, left: int, right: int) -> float:
-    """The score of byte-pair encoding: the frequency of the pair (Sennrich, Haddow and Birch 2016)."""
+    """The score of byte-pair encoding: the count `pair` of the pair of symbols (Sennrich, Haddow and Birch 2016)."""
     return float(pair)
 
 
 def by_association(pair: int, left: int, right: int) -> float:
-    """The score of WordPiece, an association: count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012)."""
+    """The score of WordPiece, an association: count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012).
+
+    pair, left, right  counts of the pair ab, of a and of b
+    """
     return pair / (left * right)
 
 
 def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, str], str] = str.__add__,
            score: Score = by_count, min_count: int = 2) -> list[Pair]:
-    """Return the first `num` merges; equal scores are merged in alphabetical order.
+    """Return the first `num` merges, pairs of symbols; equal scores are merged in alphabetical order.
 
-    words      sequence of symbols -> count
+    words      count of each word, a sequence of symbols
     join       function from two symbols to the merged symbol
     score      score of a pair, computed from its count and the counts of its two symbols
     min_count  least count of a pair to be merged; the list may then be shorter than `num`

@@ -36,15 +36,16 @@ class Vocabulary:
         for name in ("unk", "bos", "eos", "pad", "mask"):
             special = getattr(self, name)
             if special is not None and special not in self._ids:
-                raise ValueError(f"{name} is {special!r}; expected one of the {len(self)} symbols")
+                raise ValueError(f"{name} is {special!r}; expected None, or one of the {len(self)} symbols of the list")
         self.unk_id, self.bos_id, self.eos_id, self.pad_id, self.mask_id = (
             self._ids.get(special) for special in (unk, bos, eos, pad, mask))
 
     @classmethod
     def of(cls, pieces: Iterable[str], max_size: int | None = None, min_count: int = 1, unk: str | None = None,
            bos: str | None = None, eos: str | None = None) -> Vocabulary:
-        """Build a vocabulary of the special symbols and the pieces, most frequent first, ties in alphabetical order.
+        """Build a vocabulary of the special symbols `unk`, `bos` and `eos`, then the distinct pieces.
 
+        pieces     all pieces of a text, with repetitions; the most frequent come first, ties in alphabetical order
         max_size   maximum number of symbols, special ones included
         min_count  least count of a piece
         """
@@ -52,7 +53,8 @@ class Vocabulary:
         counts = Counter(pieces)
         clash = [s for s in special if s in counts]
         if clash:
-            raise ValueError(f"{clash[0]!r} is a special symbol and occurs {counts[clash[0]]} times in the text; expected 0")
+            raise ValueError(f"{clash[0]!r} is a special symbol and occurs in the text, {counts[clash[0]]} times; "
+                             "expected a special symbol that does not occur")
         ranked = sorted(counts, key=lambda piece: (-counts[piece], piece))
         kept = [piece for piece in ranked if counts[piece] >= min_count]
         if max_size is not None:
@@ -104,8 +106,8 @@ class Tokenizer:
     def __init__(self, vocabulary: Vocabulary):
         if not isinstance(vocabulary, Vocabulary):
             name = type(self).__name__
-            raise TypeError(f"vocabulary is of type {type(vocabulary).__name__}; expected a Vocabulary; {name}.fit(text) "
-                            "learns one")
+            raise TypeError(f"vocabulary is of type {type(vocabulary).__name__}; expected a Vocabulary. To learn a "
+                            f"vocabulary from a text, call {name}.fit(text)")
         self.vocabulary = vocabulary
 
     def __repr__(self) -> str:
@@ -171,6 +173,6 @@ class Tokenizer:
 
 
 def check_text(text: str) -> None:
-    """Raise TypeError unless the text is a string; a list of texts is not."""
+    """Raise TypeError unless the text is a single string, not a list of texts."""
     if not isinstance(text, str):
         raise TypeError(f"text is of type {type(text).__name__}; expected a string: join several texts into one")

@@ -17,8 +17,13 @@ from course_lib.transformer.rotary_attention import RotaryAttention
 
 def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                 caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
-    """Output (B, D) of `model.run_blocks` for the last token, whose query attends to the cached keys. Modules are
-    inlined if `can_inline`."""
+    """Output (B, D) of `model.run_blocks` for the last token, whose query attends to the cached keys.
+
+    tokens  (B, T), of which all but the last are in the caches
+    mask    (B, S), True for real tokens among the S cached positions and the new one; None: all
+
+    Modules are inlined if `can_inline`.
+    """
     if not can_inline(model):
         return model.run_blocks(tokens[:, -1:], mask, caches)[:, -1]
     x = model._embed(tokens[:, -1:], mask, caches[0].length)[:, 0]     # (B, D)
@@ -31,7 +36,7 @@ def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Ten
 
 def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], attend: Bool[Tensor, "B 1 1 S"] | None,
                    cache: KVCache) -> Float[Tensor, "B D"]:
-    """Equal to `attention(x, mask, causal=True, cache=cache)` for one position, which attends to all cached keys."""
+    """Equal to `attention` with `cache` for one position, which attends to all cached keys where `attend` is True."""
     qkv = linear(attention.qkv, x).view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)   # (3, B, H, 1, K)
     if type(attention) is RotaryAttention:
         qkv = attention.rotate(qkv, cache.length)

@@ -20,8 +20,10 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
                     causal: bool = False) -> Float[Tensor, "... T E"]:
     """Scaled dot-product attention by torch's fused kernel, which does not store the T x S weights.
 
-    causal  whether to add the causal mask, where the queries are the last T of the S positions. For long texts with T =
-            S, a mask of keys, (..., 1, S) for padding, is applied without a T x S mask
+    mask     boolean, True where a query may attend, with axes that broadcast to the scores (..., T, S)
+    dropout  dropout probability of the weights
+    causal   whether to add the causal mask, where the queries are the last T of the S positions. For long texts with
+             T = S, a mask of keys, (..., 1, S) for padding, is applied without a T x S mask
     """
     T, S = q.shape[-2], k.shape[-2]
     if causal and T == 1:                                            # the last position attends to all
@@ -63,7 +65,7 @@ def _causal_past_padding(q: Tensor, k: Tensor, v: Tensor, seen: Bool[Tensor, "..
 
 def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Bool[Tensor, "... #T #S"] | None,
                   dropout: float | int) -> Tensor:
-    """The equation with few passes over the T x S weights: q is scaled, and -inf added where the mask is False.
+    """Attention with dropout, with few passes over the T x S weights: q is scaled, and -inf added where mask is False.
 
     Every row needs an unmasked key; otherwise it is NaN.
     """

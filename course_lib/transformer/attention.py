@@ -71,7 +71,8 @@ class MultiHeadAttention(nn.Module):
 
     with m = x in self-attention, and in cross-attention m = `memory`, the output of the encoder.
 
-    d_model  D, a multiple of `heads`
+    d_model  D, dimension of input and output, a multiple of `heads`
+    heads    H, number of heads
     dropout  dropout probability of the attention weights
     bias     whether the projections have a bias
 
@@ -118,7 +119,7 @@ class MultiHeadAttention(nn.Module):
 
     def weights(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T #S"] | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
-        """Attention weights (B, H, T, S) of every head, without dropout."""
+        """Attention weights (B, H, T, S) of every head, without dropout; arguments as in `forward`."""
         q, k, _ = self._project(x, memory, None)
         mask = self._expand_mask(mask, q, k)
         if causal:
@@ -126,7 +127,7 @@ class MultiHeadAttention(nn.Module):
         return attention_weights(q, k, mask)
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values of `memory`, which a decoder projects once for all its steps."""
+        """Keys and values (B, H, S, K) of `memory`, which a decoder projects once for all its steps."""
         D = self.d_model
         self._check(memory, "memory")
         kv = F.linear(memory, self.qkv.weight[D:], None if self.qkv.bias is None else self.qkv.bias[D:])
@@ -150,7 +151,7 @@ class MultiHeadAttention(nn.Module):
                          K=self.d_model // self.heads)
 
     def _expand_mask(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
-        """Add an axis for the heads to the mask, after validation: here (B, T, S) differs from (H, T, S)."""
+        """Check the mask, and add an axis for the heads to a mask of three axes, which are (B, T, S), not (H, T, S)."""
         if mask is None:
             return None
         (B, H, T, _), S = q.shape, k.shape[2]

@@ -31,9 +31,11 @@ class BERTConfig:
     window       maximum length of the input in tokens
     layers       number of blocks, each with `heads` attention heads
     d_model      D, size of the hidden states
-    token_types  number of segment types: 0 for the first sentence, 1 for the second
+    token_types  number of segment types; with 2, type 0 marks the first sentence and type 1 the second
     d_ff         hidden size of the feed-forward networks; None: 4 d_model
     dropout      dropout probability of embeddings, sublayers and attention weights
+    activation   activation of the feed-forward networks, one of ACTIVATIONS
+    eps          epsilon of the layer norms
     tied         whether the output layer of the masked language model shares the token embeddings
 
     >>> BERTConfig(vocab_size=30522).heads
@@ -58,10 +60,10 @@ class BERTConfig:
 
 
 class Encoded(NamedTuple):
-    """tokens (B, T, D), a vector for each token; sentence (B, D), the vector of [CLS] after the pooler."""
+    """Output of a BERT."""
 
-    tokens: Tensor
-    sentence: Tensor
+    tokens: Tensor                                                   # (B, T, D): last hidden state of each token
+    sentence: Tensor                                                 # (B, D): vector of [CLS] after the pooler
 
 
 class PretrainingBatch(NamedTuple):
@@ -171,14 +173,16 @@ class BERT(nn.Module):
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
 
     def loss(self, batch: PretrainingBatch) -> tuple[Float[Tensor, ""], int]:
-        """Return the mean cross-entropy in nats over chosen tokens, plus that of the next sentence, and the number of
-        chosen tokens.
+        """Return the loss in nats and the number of chosen tokens.
 
-        The output layer is applied to chosen positions only. Slides: equation (10).
+        The loss is the mean cross-entropy over the chosen tokens, plus, unless `batch.next` is None, the mean
+        cross-entropy of next-sentence prediction. The output layer is applied to chosen positions only. Slides:
+        equation (10).
         """
         batch = PretrainingBatch(*batch)
         if values_checked() and not batch.chosen.any():
-            raise ValueError("chosen is False everywhere; expected True at one token or more")
+            raise ValueError("chosen is False everywhere; expected True at one token or more: raise the rate of "
+                             "mask_tokens, or use a larger batch")
         encoded = self(batch.tokens, batch.token_types, batch.mask)
         logits = self.mlm(encoded.tokens[batch.chosen], self.tokens.weight)          # (N, V)
         loss = F.cross_entropy(logits, batch.targets[batch.chosen])
@@ -195,7 +199,7 @@ class BERT(nn.Module):
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor, token_types: Tensor | None = None,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """Attention weights (B, H, T, T) of every layer, first to last."""
+        """Attention weights (B, H, T, T) of every layer, first to last; arguments as in `forward`."""
         weights, attend = [], None if mask is None else mask[:, None, :]
 
         def note(attention, inputs):
@@ -216,9 +220,11 @@ class BERT(nn.Module):
         for name, value, many in (("tokens", tokens, self.config.vocab_size),
                                   ("token_types", token_types, self.config.token_types)):
             if values_checked() and value is not None and (value.min() < 0 or value.max() >= many):
-                raise ValueError(f"{name} contains {value.min()} to {value.max()}; expected 0 to {many - 1}")
+                raise ValueError(f"{name} contains values from {value.min()} to {value.max()}; expected 0 to "
+                                 f"{many - 1}")
         if token_types is not None and token_types.shape != tokens.shape:
-            raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}")
+            raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}, as "
+                             "tokens has")
         if values_checked() and mask is not None and not mask[:, 0].all():
             raise ValueError("mask is False at the first position of a row; expected padding on the right only, as "
                              "pad(texts, value) adds it")
@@ -238,8 +244,8 @@ class BERT(nn.Module):
 
 
 class MaskedLanguageHead(nn.Module):
-    r"""Masked language head $\mathrm{LN}(\phi(h W + b))\, E^\top + c$ with the token embeddings E, or, if not tied,
-    with an output layer of its own.
+    r"""Masked language head, logits $\mathrm{LN}(\phi(h W + b))\, E^\top + c$ with the token embeddings E, or, if not
+    tied, with a separate matrix E.
     """
 
     def __init__(self, c: BERTConfig):

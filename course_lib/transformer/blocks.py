@@ -59,8 +59,9 @@ class FeedForward(nn.Module):
 
     d_model, d_ff  D and the size of the hidden layer
     activation     $\phi$: "relu" as on the slides (the default), "gelu" or "gelu_tanh"
+    bias           whether the linear layers have a bias
 
-    >>> FeedForward(8, d_ff=32)(torch.randn(1, 5, 8)).shape
+    >>> FeedForward(d_model=8, d_ff=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
     """
 
@@ -85,7 +86,7 @@ class Residual(nn.Module):
 
     `dropout` is the dropout probability of f's output.
 
-    >>> Residual(8, "pre")(torch.randn(1, 5, 8), torch.tanh).shape  # x + tanh(norm(x))
+    >>> Residual(d_model=8, norm="pre")(torch.randn(1, 5, 8), torch.tanh).shape  # x + tanh(norm(x))
     torch.Size([1, 5, 8])
     """
 
@@ -126,6 +127,8 @@ class TransformerBlock(nn.Module):
     d_model, heads, d_ff  D, H and the hidden size of the feed-forward network, m on the slides
     norm                  "post" as on the slides, "pre" as in GPT-2, or "inner": see `Residual`
     dropout               dropout probability of both sublayers and of attention weights
+    activation, bias      as in `FeedForward`; bias also of the projections of attention
+    eps                   epsilon of the layer norms
 
     >>> block = TransformerBlock(d_model=8, heads=2, d_ff=32)
     >>> block(torch.randn(1, 5, 8), causal=True).shape
@@ -217,7 +220,7 @@ def transformer_function(
 
 
 def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
-    """Weights of a post-LN ReLU block without biases, by their names in `transformer_function`."""
+    """Weights of a post-LN ReLU block without biases, {name of the argument of `transformer_function`: tensor}."""
     attention, network, H = block.attention, block.feed_forward, block.attention.heads
     if attention.qkv.bias is not None or network.activation != "relu" or block.residual1.placement != "post":
         raise ValueError(f"block has bias={attention.qkv.bias is not None}, activation={network.activation!r} and "

@@ -14,8 +14,8 @@ from course_lib.tokenizers.batching import tokens_and_mask
 class Corrupted(NamedTuple):
     """Result of `mask_tokens`."""
 
-    tokens: Tensor                                                   # (B, T), input of the model
-    chosen: Tensor                                                   # (B, T), True where it predicts
+    tokens: Tensor                                                   # (B, T), corrupted tokens, the model's input
+    chosen: Tensor                                                   # (B, T), True for tokens that are predicted
 
 
 class Pair(NamedTuple):
@@ -30,12 +30,13 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
                 mask: Bool[Tensor, "B T"] | None = None, rate: float = 0.15,
                 shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
                 generator: torch.Generator | None = None) -> Corrupted:
-    """Choose each ordinary token with probability `rate`; of the chosen tokens mask 80 %, replace 10 %, keep 10 %.
+    """Choose each ordinary token of the texts (B, T) with probability `rate`; mask, replace or keep the chosen tokens.
 
     mask_id  id of the mask token, which is never chosen
     special  other tokens that are never chosen and never inserted, such as [CLS], [SEP] and padding
     mask     (B, T), True for real tokens; padding is never chosen
-    shares   shares of masked, replaced and kept tokens, which sum to one; replacements are uniform over ordinary tokens
+    shares   probabilities of masking, replacing and keeping a chosen token, which sum to one; replacements are uniform
+             over ordinary tokens
 
     The loss is computed where `chosen` is True, kept tokens included, so that the model has to predict every token from
     its context. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
@@ -46,7 +47,8 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
     ordinary = torch.ones(vocab_size, dtype=torch.bool, device=tokens.device)
     ordinary[[mask_id, *special]] = False
     if inside.numel() and (inside.min() < 0 or inside.max() >= vocab_size):
-        raise ValueError(f"tokens contains {inside.min()} to {inside.max()}; expected 0 to {vocab_size - 1}")
+        raise ValueError(f"tokens contains values from {inside.min()} to {inside.max()}; expected 0 to "
+                         f"{vocab_size - 1}")
     device = tokens.device if generator is None else generator.device
     u, fate = (torch.rand(tokens.shape, generator=generator, device=device).to(tokens.device) for _ in range(2))
     chosen = ordinary[inside] & (u < rate)
@@ -61,7 +63,10 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
 
 def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], generator: torch.Generator | None = None,
                    order: bool = False) -> list[Pair]:
-    """Pairs of consecutive sentences, half of them replaced or exchanged.
+    """A labelled pair for each two consecutive sentences of a document, in order.
+
+    With probability 1/2 the two sentences are kept, with the label `next` True; otherwise the second sentence is
+    replaced, or both are exchanged, with the label False.
 
     documents  lists of sentences, each a tensor of token ids
     order      False: the second sentence is replaced by a random sentence of another document (next-sentence
@@ -72,9 +77,11 @@ def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], genera
     """
     sizes = torch.tensor([len(document) for document in documents])
     if len(sizes) == 0 or sizes.max() < 2:
-        raise ValueError("documents contains no document of two sentences; expected at least one")
+        raise ValueError("documents contains only documents of fewer than two sentences; expected at least one of two "
+                         "or more")
     if not order and (sizes > 0).sum() < 2:
-        raise ValueError("documents has one document; expected at least 2, to sample a sentence of another document")
+        raise ValueError("documents has one document with sentences; expected at least 2, because a second sentence is "
+                         "sampled from another document. Or set order=True")
     everything = [sentence for document in documents for sentence in document]
     begins, pairs = (sizes.cumsum(0) - sizes).tolist(), []
     for document, begin in zip(documents, begins):

@@ -37,6 +37,8 @@ class GPTConfig:
     d_model     D, size of the hidden states
     d_ff        hidden size of the feed-forward networks; None: 4 d_model
     dropout     dropout probability of embeddings, sublayers and attention weights
+    activation  activation of the feed-forward networks, one of ACTIVATIONS
+    eps         epsilon of the layer norms
     tied        whether the output layer shares the token embeddings
     bos_id      token that precedes a text without a prompt; None: a prompt is required
 
@@ -60,7 +62,7 @@ class GPTConfig:
         check_sizes(2, vocab_size=self.vocab_size)
         check_sizes(window=self.window, layers=self.layers, heads=self.heads, d_model=self.d_model)
         if self.bos_id is not None and not 0 <= self.bos_id < self.vocab_size:
-            raise ValueError(f"bos_id is {self.bos_id}; expected 0 to {self.vocab_size - 1}")
+            raise ValueError(f"bos_id is {self.bos_id}; expected 0 to {self.vocab_size - 1}, a token of the vocabulary")
 
 
 class GPT(AutoregressiveModel):
@@ -236,7 +238,9 @@ class GPT(AutoregressiveModel):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """N(0, 0.02^2), divided by the root of 2 `layers` for weights that add to the residual stream (Radford et al. 2019).
+        """Weights from N(0, 0.02^2), divided by the root of 2 `layers` if they add to the residual stream; biases 0.
+
+        As in Radford et al. 2019.
         """
         for name, p in self.named_parameters():
             if p.dim() == 2:

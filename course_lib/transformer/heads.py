@@ -16,10 +16,11 @@ from course_lib.transformer.gpt import GPT
 
 @contextmanager
 def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[None]:
-    """Ablate heads inside the `with` block: the output of each (layer, head) is 0, so its part of $W^O$ contributes nothing.
+    """Ablate attention heads inside the `with` block: their outputs are 0, so their parts of $W^O$ contribute nothing.
 
-    Layers and heads are counted from 0. Parameters do not change, nor do the attention weights of an ablated head;
-    those of later layers change with their inputs. Raises ValueError for a head that does not exist.
+    heads  pairs (layer, head), both counted from 0
+    Parameters and the attention weights of an ablated head do not change; attention weights of later layers change with
+    their inputs. Raises ValueError for a head that does not exist.
 
     Paper: Michel, Levy and Neubig 2019, "Are sixteen heads really better than one?"
     """
@@ -27,8 +28,8 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
     for layer, head in heads:
         last, most = len(model.blocks) - 1, model.blocks[0].attention.heads - 1
         if not (0 <= layer <= last and 0 <= head <= most):
-            raise ValueError(f"heads contains ({layer}, {head}); this model has layers 0 to {last}, each with heads 0 to "
-                             f"{most}")
+            raise ValueError(f"heads contains ({layer}, {head}); expected layers 0 to {last} and heads 0 to {most} of "
+                             "this model")
         silent.setdefault(layer, set()).add(head)
     with ExitStack() as stack:
         for layer, own in silent.items():

@@ -10,6 +10,8 @@ from torch import Tensor
 class KVCache:
     """Keys and values of the positions so far, in buffers that are allocated ahead and doubled when they are full.
 
+    room  number of positions for which the first buffers have room
+
     Not differentiable, because new positions are written in place.
 
     >>> cache = KVCache()
@@ -42,8 +44,11 @@ class KVCache:
         return self.kv[0].narrow(2, 0, self.length), self.kv[1].narrow(2, 0, self.length)
 
     def _move(self, like: Tensor, length: int) -> None:
-        """Copy the first `length` positions of the selected rows to new buffers with `room`. The old keys are freed before
-        the values are copied, unless another cache shares them."""
+        """Copy the first `length` positions of the selected rows to new buffers for `self.room` positions.
+
+        `like` has the batch size, heads and width of the buffers. The old keys are freed before the values are copied,
+        unless another cache shares them.
+        """
         old = list(self.kv or (None, None))
         self.kv = []
         while old:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def causal_mask(n: int, m: int | None = None, device: torch.device | str | None = None) -> Bool[Tensor, "n m"]:
-    """Causal mask: True where key j is not after query i. The n queries are the last of m positions."""
+    """Causal mask: True at [i, j] if key j is not after query i. The n queries are the last of m positions."""
     m = n if m is None else m
     if not 1 <= n <= m:
         raise ValueError(f"n is {n} and m is {m}; expected 1 <= n <= m, because the n queries are the last of m positions")
@@ -18,7 +18,7 @@ def causal_mask(n: int, m: int | None = None, device: torch.device | str | None 
 def padding_mask(lengths: Int[Tensor, "B"], m: int) -> Bool[Tensor, "B 1 m"]:
     """Padding mask: True for the first `lengths[b]` of m keys, for every query of row b."""
     if ((lengths < 0) | (lengths > m)).any():
-        raise ValueError(f"lengths are {lengths.tolist()}; expected 0 to {m}, the number of keys")
+        raise ValueError(f"lengths is {lengths.tolist()}; expected values from 0 to {m}, the number of keys")
     return (torch.arange(m, device=lengths.device) < lengths[:, None])[:, None, :]
 
 
@@ -33,7 +33,7 @@ def combine_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | N
 
 def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     """Raise ValueError unless the mask is boolean and has the last two axes, or all axes, of the scores, each with the
-    same length or 1.
+    same length or 1; `scores` is the shape of the scores.
 
     A mask (B, T, S) is invalid for scores (B, H, T, S), because B would be aligned with H.
     """

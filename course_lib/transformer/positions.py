@@ -49,12 +49,13 @@ def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 
 
 
 def offset_difference(position: int, offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "D"]:
-    r"""Difference $p(k + o) - p(k)$ by the sum-to-product identities, in float64:
+    r"""Difference $p(k + o) - p(k)$ of `sinusoidal` encodings for k = `position` and o = `offset`, in float64:
 
     sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
     cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$.
 
-    Both depend on k; the sum of their squares does not. The slide prints the first for all components.
+    These are the sum-to-product identities. Both depend on k; the sum of their squares does not. The slide prints the
+    first for all components.
     """
     omega = frequencies(d, base)
     middle, half = omega * (position + offset / 2), omega * offset / 2
@@ -62,19 +63,23 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
 
 
 def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
-    r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ for every k; d is even."""
+    r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ of `sinusoidal` encodings for
+    o = `offset` and every k; d must be even.
+    """
     return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
 
 
 def offset_product(offset: int, d: int, base: float | int = 10000.0) -> float:
-    r"""Dot product $p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$, for every k; d must be even."""
+    r"""Dot product $p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$ of `sinusoidal` encodings for o = `offset` and every
+    k; d must be even.
+    """
     return (_paired(d, base) * offset).cos().sum().item()
 
 
 def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "d d"]:
-    r"""Matrix R with $p(k + o) = R\, p(k)$ for every k, which rotates each pair (sine, cosine) by $\omega_i o$.
+    r"""Matrix R with $p(k + o) = R\, p(k)$ for every k, where p is `sinusoidal` and o = `offset`.
 
-    In float64. d must be even, so that every sine has its cosine.
+    R rotates each pair (sine, cosine) by $\omega_i o$, in float64. d must be even, so that every sine has its cosine.
     """
     angle = _paired(d, base) * offset
     blocks = rearrange([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], "(i j) E -> E i j", i=2)
@@ -84,6 +89,10 @@ def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[T
 def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = None,
            base: float | int = 10000.0) -> Float[Tensor, "... T K"]:
     r"""Rotary positions: rotate the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k by $\omega_i k$.
+
+    x          (..., T, K), queries or keys
+    positions  k of each of the T vectors, (T,) or with axes that broadcast to (..., T); None: 0..T-1
+    base       n in the frequencies $\omega_i = n^{-2i/K}$
 
     The dot product of a rotated query and key then depends on the positions only through their difference. K must be
     even. Source: Su et al. 2021, "RoFormer".
@@ -119,7 +128,7 @@ class Positions(nn.Module):
     def resolve(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None) -> Int[Tensor, "..."]:
         """Positions of x, (T,) or (B, T): 0 to T - 1 by default.
 
-        Raises ValueError if their shape is neither, or if a position is negative or beyond the table.
+        Raises ValueError if `positions` has another shape, or if a position is negative or beyond the table.
         """
         if positions is None:
             positions = torch.arange(x.shape[1], device=x.device)
@@ -153,7 +162,9 @@ class LearnedPositions(Positions):
 class SinusoidalPositions(Positions):
     r"""Sinusoidal positions, $x'_k = x_k + p(k)$, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`.
 
-    >>> SinusoidalPositions(4)(torch.zeros(1, 2, 4))
+    D is `d_model`; p and `base` as in `sinusoidal`.
+
+    >>> SinusoidalPositions(d_model=4)(torch.zeros(1, 2, 4))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
              [0.8415, 0.5403, 0.0100, 0.9999]]])
     """
@@ -212,7 +223,10 @@ class CombinedPositions(Positions):
 
 
 class SeparatePositions(Positions):
-    r"""Separate hidden layers: $x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$.
+    r"""Embedding and position in separate hidden layers:
+    $x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$.
+
+    $e_k$ is the one-hot vector of position k, of size `window`; both hidden layers have `hidden` units.
 
     >>> SeparatePositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])

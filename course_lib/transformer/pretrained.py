@@ -166,8 +166,9 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
     """Copy all tensors into the model. Raises HubError if a tensor is missing, unexpected or of a wrong shape.
 
     tensors     name in the state dict -> tensor
+    where       path of the file, for messages
     names       name in the state dict -> name in the file, for messages
-    unexpected  other tensors of the file
+    unexpected  tensors of the file that the model does not have; must be empty
     """
     state = model.state_dict()
     missing = [names[ours] for ours in state if ours not in tensors]

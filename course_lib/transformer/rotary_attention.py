@@ -16,8 +16,8 @@ class RotaryAttention(MultiHeadAttention):
 
     Keys are cached after rotation; the dot product of a cached key and a later query depends on their distance only.
 
-    base  base n of the frequencies, see `rotary`; the other arguments as in `MultiHeadAttention`. The size of a head must
-          be even
+    base  n in the frequencies, see `rotary`; the other arguments as in `MultiHeadAttention`. D / H, the size of a head,
+          must be even
 
     Source: Su et al. 2021, "RoFormer".
 
@@ -51,6 +51,8 @@ class RotaryAttention(MultiHeadAttention):
 class RollingCache(KVCache):
     """Keys and values of the last `window` positions.
 
+    room  number of positions for which the first buffers have room
+
     `length` counts all appended positions, and is the next position. The buffer holds about twice the window; when it
     is full, the positions still in the window move to a new one.
 
@@ -77,7 +79,7 @@ class RollingCache(KVCache):
 
     @property
     def full(self) -> bool:
-        """Whether the next position needs a new buffer."""
+        """Whether the buffers are full, so that the next position needs new ones."""
         return self.kv is not None and self.length - self.first == self.room
 
     def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]

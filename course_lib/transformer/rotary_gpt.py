@@ -21,9 +21,9 @@ from course_lib.validation import values_checked
 
 @dataclass(frozen=True)
 class RotaryGPTConfig(GPTConfig):
-    """`GPTConfig` with two more arguments.
+    """`GPTConfig` with two further arguments:
 
-    base     base n of the frequencies, see `rotary`
+    base     n in the frequencies, see `rotary`
     rolling  generation beyond the window. False: encode the last `window` tokens at every step, as GPT does. True: drop
              the oldest key and value of each layer, which changes the probabilities (see `RotaryGPT`)
 

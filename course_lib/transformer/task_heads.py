@@ -23,6 +23,8 @@ class TaskHead(nn.Module):
     files    name of the Hugging Face class with the same file format, and its name of the linear layer
     pooled   whether the input of the layer is the pooled [CLS] instead of the vectors of the tokens
     classes  number of outputs, if the task determines it; None: an argument of the constructor
+
+    The constructor takes the pre-trained `bert` and `classes`, the number of outputs of the linear layer.
     """
     files: ClassVar[tuple[str, str]]
     pooled: ClassVar[bool] = False
@@ -42,8 +44,8 @@ class TaskHead(nn.Module):
     def from_pretrained(cls, name: str | Path) -> TaskHead:
         """Fine-tuned BERT from a folder in Hugging Face's format, or from its hub by name; in eval mode.
 
-        The number of classes is that of the file. Raises HubError, a ValueError, if the file belongs to another task, and
-        as `BERT.from_pretrained` does.
+        The file determines the number of classes. Raises HubError, a ValueError, if the file belongs to another task,
+        and in the cases of `BERT.from_pretrained`.
         """
         return pretrained_bert.load_head(cls, BERT, name)
 
@@ -173,7 +175,9 @@ def _head(body: BERT | GPT, classes: int, bias: bool = True) -> nn.Linear:
 class GPTClassifier(nn.Module):
     """Text classification by GPT: logits (B, classes) from the hidden state of the last token.
 
-    pad_id  padding token, if no mask is given; None: without a mask every token is real
+    gpt      pre-trained GPT
+    classes  number of classes
+    pad_id   padding token, if no mask is given; None: without a mask every token is real
 
     Paper: Radford et al. 2018, section 3.2, with the last token of the text instead of an end token.
 
@@ -185,7 +189,7 @@ class GPTClassifier(nn.Module):
     def __init__(self, gpt: GPT, classes: int, pad_id: int | None = None):
         super().__init__()
         if pad_id is not None and not 0 <= pad_id < gpt.config.vocab_size:
-            raise ValueError(f"pad_id is {pad_id}; expected 0 to {gpt.config.vocab_size - 1}")
+            raise ValueError(f"pad_id is {pad_id}; expected 0 to {gpt.config.vocab_size - 1}, a token of the GPT")
         self.gpt, self.pad_id = gpt, pad_id
         self.head = _head(gpt, classes, bias=False)
 
@@ -206,8 +210,8 @@ class GPTClassifier(nn.Module):
     def from_pretrained(cls, name: str | Path) -> GPTClassifier:
         """Fine-tuned GPT-2 from a folder in Hugging Face's format, or from its hub by name; in eval mode.
 
-        The number of classes is that of the file. Raises HubError, a ValueError, if the file belongs to another task, and
-        as `GPT.from_pretrained` does.
+        The file determines the number of classes. Raises HubError, a ValueError, if the file belongs to another task,
+        and in the cases of `GPT.from_pretrained`.
         """
         return pretrained.load_gpt_classifier(cls, GPT, name)
 

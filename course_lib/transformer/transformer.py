@@ -28,14 +28,17 @@ TIED = ("none", "target", "all")
 class TransformerConfig:
     """Sizes of an encoder-decoder; the defaults are those of the paper's base model.
 
-    source, target  sizes of the two vocabularies, S and V
-    pad_id          padding token: after the end of a target, and in source and target where no mask is given
+    source, target  sizes of the two vocabularies
+    pad_id          padding token, which follows the end of a target; without a mask it also marks padding of a source
     bos_id, eos_id  first input of the decoder, and last token of a target
     d_model, d_ff   D, size of the hidden states, and hidden size of the feed-forward networks
+    heads           number of attention heads of each block
+    encoder_layers, decoder_layers  numbers of blocks
+    dropout         dropout probability of embeddings, sublayers and attention weights
     norm            "post" as in the paper, or "pre", which adds a norm after each stack
     tied            which matrices are shared: "none", "target" (target embeddings and output layer), or "all" (these and
                     the source embeddings, for a shared vocabulary)
-    smoothing       label smoothing of the training loss, in the form `form`: see `label_smoothing`
+    smoothing, form  label smoothing of the training loss, and its form: `eps` and `form` of `cross_entropy`
 
     >>> TransformerConfig(source=9, target=8, pad_id=0, bos_id=1, eos_id=2).encoder_layers
     6
@@ -61,15 +64,15 @@ class TransformerConfig:
         if self.tied not in TIED:
             raise ValueError(f"tied is {self.tied!r}; expected one of {', '.join(TIED)}")
         if self.tied == "all" and self.source != self.target:
-            raise ValueError(f"tied is 'all', and the vocabularies have {self.source} and {self.target} symbols; "
-                             "expected one vocabulary")
+            raise ValueError(f"tied is 'all', source is {self.source} and target is {self.target}; expected equal "
+                             "sizes of the vocabularies, because 'all' shares their embeddings")
         for name, size in (("pad_id", min(self.source, self.target)), ("bos_id", self.target), ("eos_id", self.target)):
             if not 0 <= getattr(self, name) < size:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 to {size - 1}")
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 to {size - 1}, an id of the vocabulary")
 
 
 class Past(NamedTuple):
-    """State of the decoder: keys and values of the target so far, and those of the source."""
+    """State of the decoder: keys and values of the target so far, and keys and values of the source."""
 
     length: int                                                      # number of tokens, including bos
     caches: tuple[KVCache, ...]                                      # of the target, one per layer
@@ -84,14 +87,16 @@ class Transformer(AutoregressiveModel):
     r"""Transformer: $m = \mathrm{encoder}(x)$ and $p(y_t \mid y_{<t}, x) = \mathrm{softmax}(\mathrm{decoder}(y_{<t},
     m)_t\, E^\top)$.
 
+    E are the target embeddings, or a separate output layer: see `tied` in `TransformerConfig`.
+
     An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S), padded with `pad_id`, or
     a pair with their mask, True for real tokens, as from `pad`. Embeddings are multiplied by the root of D, and
     sinusoidal positions are added. In training the inputs of the decoder are the true tokens (teacher forcing), so one
     pass scores all positions. Decoding caches keys and values.
 
     A target ends with `eos_id`. It is followed by padding with probability 1, so that a tensor can hold targets of
-    different lengths: `log_prob` is that of the target including its end token, a sample ends with padding, and
-    probabilities sum to one.
+    different lengths. `log_prob` is the log-probability of the target including its end token, a sample ends with
+    padding, and probabilities sum to one.
 
     Slides: "Transformer", "Teacher forcing". Paper: Vaswani et al. 2017.
 
@@ -236,7 +241,10 @@ class Transformer(AutoregressiveModel):
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
 
     def _read(self, side: Padded, name: str) -> tuple[Tensor, Bool[Tensor, "..."]]:
-        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`."""
+        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`.
+
+        side  tokens, or a pair with their mask; `name` is their name in error messages
+        """
         c, device = self.config, self.source.weight.device
         tokens, mask = tokens_and_mask(side, c.target if name == "target" else c.source, name)
         tokens = tokens.to(device)
@@ -252,7 +260,11 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> list[Float[Tensor, "B H T S"]]:
-        """Cross-attention weights of every layer: row t over source positions when token t is predicted."""
+        """Cross-attention weights of every layer: row t over source positions when token t of the target is predicted.
+
+        source  tokens (B, S), padded with `pad_id`, or a pair with their mask
+        target  (B, T), without bos
+        """
         memory, seen = self.encode(source)
         h, weights = self.dropout(self.target_positions(self.target(self.shift_right(self.conditional.check(target))))), []
         for block in self.decoder:
@@ -290,11 +302,11 @@ class Transformer(AutoregressiveModel):
             raise ValueError(f"context has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected integer "
                              f"tokens of the source (B, S) with B = {batch}")
         if values_checked() and (tokens.min() < 0 or tokens.max() >= self.config.source):
-            raise ValueError(f"context contains {tokens.min()} to {tokens.max()}; expected "
-                             f"0 to {self.config.source - 1}")
+            raise ValueError(f"context contains tokens from {tokens.min()} to {tokens.max()}; expected 0 to "
+                             f"{self.config.source - 1}")
 
     @staticmethod
     def _require_context(context: Padded | None) -> Padded:
         if context is None:
-            raise ValueError("context is None; expected the source (B, S)")
+            raise ValueError("context is None; expected the tokens of the source (B, S), or a pair with their mask")
         return context

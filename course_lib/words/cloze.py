@@ -16,10 +16,10 @@ class Gaps(NamedTuple):
     """A text with deleted words.
 
     words    words of the text, "____" for each deleted word
-    places   positions of the deleted words
+    places   indices of the deleted words in `words`
     answers  the deleted words
 
-    >>> print(Gaps(["the", "____"], [1], ["cat"]))
+    >>> print(Gaps(words=["the", "____"], places=[1], answers=["cat"]))
     the ____
     """
 
@@ -53,7 +53,7 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
 def restored(guesses: list[str], gaps: Gaps) -> float:
     """Cloze score: the fraction of deleted words that are guessed exactly, ignoring case."""
     if len(guesses) != len(gaps.answers):
-        raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one per gap")
+        raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one for each deleted word")
     return sum(a.lower() == b.lower() for a, b in zip(guesses, gaps.answers)) / len(gaps.answers)
 
 
@@ -73,7 +73,10 @@ def flesch(text: str) -> float:
 
 
 def syllables(word: str) -> int:
-    """Estimate the number of syllables: groups of vowels, at least 1, without a silent e (final, not -le or -ee)."""
+    """Estimate the number of syllables: groups of vowels, at least 1.
+
+    A silent final e is not counted; in -ee, and in -le after a consonant, it is not silent.
+    """
     word = word.lower()
     count = len(VOWELS.findall(word))
     silent = word.endswith("e") and not word.endswith("ee") and not re.search(r"[^aeiouy]le$", word)

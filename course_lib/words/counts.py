@@ -46,7 +46,7 @@ def count_words(docs: Iterable[Sequence[str]],
 def inverse_document_frequency(counts: Tensor) -> Float[Tensor, "V"]:
     r"""$\mathrm{idf}(w) = \ln \frac{N + 1}{\mathrm{df}(w) + 1} + 1$ with df the number of documents that contain w.
 
-    counts  (N, V)
+    counts  (N, V), count of each word in each of the N documents, as `count_words` returns
 
     As on the slide, and as scikit-learn's `smooth_idf`.
     """
@@ -68,8 +68,9 @@ def weigh(counts: Tensor, lengths: Tensor | None = None, idf: Tensor | None = No
     lengths = counts.sum(dim=1) if lengths is None else lengths.to(counts.dtype)
     idf = inverse_document_frequency(counts) if idf is None else idf
     if lengths.shape != counts.shape[:1] or idf.shape != counts.shape[1:]:
-        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and idf {tuple(idf.shape)}; expected "
-                         f"{tuple(counts.shape[:1])} and {tuple(counts.shape[1:])}, as in counts")
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and idf has shape {tuple(idf.shape)}; expected "
+                         f"{tuple(counts.shape[:1])}, one length per row of counts, and {tuple(counts.shape[1:])}, one "
+                         "value per column")
     return counts / lengths.clamp(min=1)[:, None] * idf
 
 
@@ -93,7 +94,8 @@ class Corpus(NamedTuple):
             tokens += known
             sentence += [number] * len(known)
         if not tokens:
-            raise ValueError(f"sentences hold none of the {len(vocabulary)} words of the vocabulary; expected at least one known word")
+            raise ValueError(f"sentences contains none of the {len(vocabulary)} words of the vocabulary; expected at "
+                             "least one of them")
         return cls(torch.tensor(tokens), torch.tensor(sentence), len(vocabulary))
 
     @property
@@ -106,9 +108,9 @@ def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = N
         Int[Tensor, "..."], Int[Tensor, "..."], Int[Tensor, "..."]]:
     """All pairs of words of a sentence that are at most `window` words apart.
 
-    reach  (T,), window of each center word, 1 to `window`; default: `window`
+    reach  (T,), a smaller window for each center word, 1 to `window`; default: `window` for all
 
-    Returns the ids of the center words, the ids of the context words, and their distances, (P,) each.
+    Returns the ids of the center words, the ids of the context words, and their distances in words, (P,) each.
     """
     check_sizes(window=window)
     tokens, sentence = corpus.tokens, corpus.sentence

@@ -170,7 +170,7 @@ class OneWay(AutoregressiveModel):
 
     def __init__(self, bilm: BiLM, edge: int, backward: bool = False, n: int | None = None):
         if not 0 <= edge < bilm.vocab_size:
-            raise ValueError(f"edge is {edge}; expected 0 to {bilm.vocab_size - 1}")
+            raise ValueError(f"edge is {edge}; expected 0 to {bilm.vocab_size - 1}, a token of the BiLM")
         if backward and n is None:
             raise ValueError("backward is True and n is None; expected the number of tokens n")
         super().__init__(n, Categorical(bilm.vocab_size), None if n is None or not backward else range(n - 1, -1, -1))
@@ -210,13 +210,15 @@ class LayerMix(nn.Module):
 def words_of_pieces(states: Float[Tensor, "B T E"], word: Integer[Tensor, "B T"], words: int) -> Float[Tensor, "B W E"]:
     """Pool the states of pieces to one vector per word, the mean over its pieces.
 
-    word   (B, T), index of the word of each piece; -1 for special tokens and padding
-    words  W, number of words of the longest row; the vector of a word without pieces is 0
+    states  (B, T, E), state of each piece
+    word    (B, T), index of the word of each piece; -1 for special tokens and padding
+    words   W, number of words of the longest row; the vector of a word without pieces is 0
     """
     if word.shape != states.shape[:2]:
         raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, as in states")
     if word.min() < -1 or word.max() >= words:
-        raise ValueError(f"word goes from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}")
+        raise ValueError(f"word goes from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}, because "
+                         f"words is {words}")
     belongs = F.one_hot(word + 1, words + 1)[:, :, 1:].to(states.dtype)                    # (B, T, W)
     belongs = belongs / belongs.sum(dim=1, keepdim=True).clamp(min=1)
     return belongs.transpose(1, 2) @ states

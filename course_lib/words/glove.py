@@ -19,7 +19,10 @@ def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tenso
 class GloVe(nn.Module):
     r"""$J = \sum_{i, j : X_{ij} > 0} f(X_{ij}) \bigl(w_i^T \tilde w_j + b_i + \tilde b_j - \ln X_{ij}\bigr)^2$.
 
-    X are co-occurrence counts; pairs with count 0 are excluded. The vector of a word is $w + \tilde w$.
+    num_words  V, number of words
+    width      D, dimension of the vectors
+
+    X are co-occurrence counts; pairs with count 0 are excluded; f is `weight`. The vector of a word is $w + \tilde w$.
 
     Slides: "Embeddings". Paper: Pennington, Socher and Manning 2014.
 
@@ -61,10 +64,12 @@ class GloVe(nn.Module):
                    power: float = 0.75, after_update: Callable[[int, float], None] | None = None) -> list[float]:
         """Train with Adagrad on all pairs of the sparse or dense counts (V, V); return the loss before each update.
 
-        after_update  called with the number of updates and the loss
+        maximum, power  of `weight`, the weight of a pair
+        after_update    called with the number of completed updates and the loss
         """
         if tuple(counts.shape) != (len(self.word), len(self.word)):
-            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected ({len(self.word)}, {len(self.word)})")
+            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected ({len(self.word)}, {len(self.word)}), "
+                             "a row and a column for each word")
         sparse = counts.coalesce() if counts.is_sparse else counts.to_sparse()
         (i, j), x = sparse.indices(), sparse.values()
         optimizer = torch.optim.Adagrad(self.parameters(), lr)

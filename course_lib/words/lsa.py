@@ -30,7 +30,7 @@ def truncated_svd(matrix: Tensor, k: int) -> tuple[Float[Tensor, "N k"], Float[T
 
 
 def _largest(matrix: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Truncated SVD of a sparse matrix by the Lanczos method, with arbitrary signs."""
+    """`truncated_svd` of a sparse matrix by the Lanczos method, with arbitrary signs of the columns."""
     import numpy as np
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import svds
@@ -78,14 +78,14 @@ class LSA:
 def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
     r"""Positive pointwise mutual information: $\max\bigl(0, \ln \frac{p(w, c)}{p(w)\, p(c)}\bigr)$ of co-occurrence counts.
 
-    counts  (V, C), sparse or dense, of word w and context c
+    counts  (V, C), sparse or dense, the count of each pair of a word w and a context c
     power   $p(c) \propto \mathrm{count}(c)^{power}$; 0.75 as in word2vec
 
     Pairs with count 0 have value 0. The result is sparse if the counts are. Paper: Levy, Goldberg and Dagan 2015.
     """
     sparse = counts.coalesce() if counts.is_sparse else counts.to_sparse()
     if not len(sparse.values()):
-        raise ValueError("counts are all zero; expected at least one count above 0")
+        raise ValueError("counts is zero everywhere; expected at least one count above 0")
     if (sparse.values() < 0).any():
         raise ValueError(f"counts contains {sparse.values().min():g}; expected counts of at least 0")
     (w, c), n = sparse.indices(), sparse.values().double()
@@ -99,6 +99,9 @@ def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
 
 
 def svd_vectors(matrix: Tensor, k: int, p: float = 0.5) -> Float[Tensor, "V k"]:
-    r"""$U \,\mathrm{diag}(s)^p$, one vector per word; p = 1 keeps the inner products of the rows."""
+    r"""$U \,\mathrm{diag}(s)^p$ from the `truncated_svd` of a matrix with one row per word: one vector per word.
+
+    With p = 1 the inner products of the vectors approximate those of the rows.
+    """
     u, s, _ = truncated_svd(matrix, k)
     return u * s**p

@@ -23,13 +23,17 @@ from course_lib.validation import check_sizes
 class Cloze(nn.Module):
     """Base class of masked language models: logits of each word of a text given the other words.
 
-    Words are 0..V-1. Two more ids stand for positions beyond the ends of the text (`beyond`) and for a masked word
-    (`mask`). A subclass defines `fill(tokens, real)`, which returns logits (B, T, V).
+    vocab_size  V, number of words, whose ids are 0..V-1
+    width       D, of the word vectors
+
+    Two more ids stand for positions beyond the ends of the text (`beyond`, V) and for a masked word (`mask`, V + 1). A
+    subclass defines `fill(tokens, real)`, which returns logits (B, T, V) of each word; `real` (B, T) is False at
+    padding.
 
     >>> class Guess(Cloze):
     ...     def fill(self, tokens, real):
     ...         return torch.zeros(*tokens.shape, self.vocab_size)
-    >>> Guess(10, 4)(torch.tensor([[1, 5, 3]])).shape
+    >>> Guess(vocab_size=10, width=4)(torch.tensor([[1, 5, 3]])).shape
     torch.Size([1, 3, 10])
     """
 
@@ -51,26 +55,34 @@ class Cloze(nn.Module):
         return ", ".join(f"{name}={value!r}" for name, value in self._config.items())
 
     def forward(self, tokens: Tensor, real: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
-        """Logits (B, T, V) of each word given the other words.
+        """Logits (B, T, V) of each word of the texts `tokens` (B, T) given the other words.
 
         real  (B, T), True for words, with padding on the right; None: no padding
 
-        Raises ValueError if a word is outside the vocabulary, or if the shape or dtype of the mask is wrong.
+        Raises ValueError if a word is outside the vocabulary, or if the shape or dtype of `real` is wrong.
         """
         return self.fill(*self.check_tokens((tokens, real)))
 
     def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Logits (B, T, V) for valid input, in which tokens at padding are `beyond`."""
+        """The logits of `forward`, from checked tokens, which are `beyond` at padding, where `real` is False."""
         raise NotImplementedError(f"{type(self).__name__} does not define fill(tokens, real)")
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats per word given the other words, and the number of words."""
+        """Mean cross-entropy in nats per word given the other words, and the number of words.
+
+        batch  tokens (B, T), or a pair with their mask (B, T), True for words
+        """
         tokens, real = self.check_tokens(batch)
         logits = self.fill(tokens, real)[real]                       # (N, V)
         return F.cross_entropy(logits, tokens[real]), len(logits)
 
     def check_tokens(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """Return tokens (B, T), with `beyond` at padding, and the mask (B, T). Raises ValueError if they are invalid."""
+        """Return tokens (B, T), with `beyond` at padding, and the mask (B, T), True for words.
+
+        batch  tokens (B, T), or a pair with their mask
+
+        Raises ValueError if the tokens or the mask are invalid.
+        """
         tokens, mask = tokens_at_the_left(batch, self.vocab_size)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         return tokens.masked_fill(~real, self.beyond), real
@@ -112,7 +124,7 @@ class WindowCloze(Cloze):
 
 
 def neighbours(tokens: Integer[Tensor, "B T"], radius: int, beyond: int) -> Integer[Tensor, "B T W"]:
-    """The `radius` words on each side of each word, from left to right; `beyond` past the ends."""
+    """The `radius` words on each side of each word, from left to right, W = 2 radius; `beyond` past the ends."""
     window = F.pad(tokens, (radius, radius), value=beyond).unfold(1, 2 * radius + 1, 1)    # (B, T, 2r + 1)
     return torch.cat([window[..., :radius], window[..., radius + 1:]], dim=-1)
 

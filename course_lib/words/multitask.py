@@ -117,16 +117,20 @@ def ranking_loss(real: Float[Tensor, "B"], other: Float[Tensor, "B"]) -> Float[T
 
 
 def with_another_middle(windows: Integer[Tensor, "B W F"], middles: Integer[Tensor, "B F"]) -> Integer[Tensor, "B W F"]:
-    """Copy the windows and replace the middle word of each by that of `middles`."""
+    """Copy of the windows in which the features of the middle word of window b are replaced by middles[b]."""
     changed = windows.clone()
     changed[:, windows.shape[1] // 2] = middles
     return changed
 
 
 def windows_of(features: Integer[Tensor, "T F"], radius: int, beyond: Sequence[int]) -> Integer[Tensor, "T W F"]:
-    """Window around each word of a sentence; `beyond` (F,) are the features of positions beyond its ends."""
+    """Window of W = 2 radius + 1 words around each word of a sentence, given the features (T, F) of its words.
+
+    beyond  (F,), features of positions beyond the ends of the sentence
+    """
     if features.dim() != 2 or len(beyond) != features.shape[1]:
-        raise ValueError(f"features has shape {tuple(features.shape)} and beyond {len(beyond)} values; expected (T, F) and F")
+        raise ValueError(f"features has shape {tuple(features.shape)} and beyond has {len(beyond)} values; expected "
+                         "(T, F) and F values")
     edge = torch.as_tensor(beyond).expand(radius, -1)                # (r, F)
     padded = torch.cat([edge, features, edge])
     return padded.unfold(0, 2 * radius + 1, 1).transpose(1, 2)       # (T, W, F)

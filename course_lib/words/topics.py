@@ -10,11 +10,14 @@ from torch import Tensor
 class TopicModel:
     r"""Latent Dirichlet allocation: for each document $\theta \sim \mathrm{Dir}(\alpha)$, for each word $z \sim \theta$, $w \sim \phi_z$.
 
-    Fitted to a bag of words by variational Bayes.
+    $\theta$ is the mixture of topics of a document, z the topic of a word w, and $\phi_z$ the distribution over words
+    of topic z. Fitted to bags of words by variational Bayes.
 
-    counts  (N, V), of each word in each document
-    num     number of topics
-    alpha   concentration of the topic mixtures, default 1/num; small values give few topics per document
+    counts      (N, V), count of each word in each document
+    num         number of topics
+    alpha       concentration of the topic mixtures, default 1/num; small values give few topics per document
+    iterations  number of passes over the documents
+    seed        seed of the initial topics
 
     Slides: "Timeline: Language Modeling and Vector Semantics". Paper: Blei, Ng and Jordan 2003.
 
@@ -45,16 +48,16 @@ class TopicModel:
         return torch.from_numpy(self._lda.transform(self._fitting(counts)))
 
     def top_words(self, words: list[str], num: int = 8) -> list[list[str]]:
-        """The `num` most probable words of each topic, in descending order; `words` are those of the columns."""
+        """The `num` most probable words of each topic, in descending order; words[i] is the word of column i."""
         if len(words) != self.topics.shape[1]:
-            raise ValueError(f"words has {len(words)} words; expected {self.topics.shape[1]}")
+            raise ValueError(f"words has {len(words)} words; expected {self.topics.shape[1]}, one per column of counts")
         return [[words[i] for i in row.topk(min(num, len(words))).indices.tolist()] for row in self.topics]
 
     def perplexity(self, seen: Float[Tensor, "N V"], held_out: Float[Tensor, "N V"]) -> float:
         r"""The perplexity of held-out words: $\exp\bigl(-\frac{1}{n} \sum_w \ln \sum_z \theta_z \phi_{z w}\bigr)$.
 
         seen      (N, V), counts of the words from which the mixture of each document is inferred
-        held_out  (N, V), counts of its other words
+        held_out  (N, V), counts of the other words of the same documents, n in total
 
         Unlike scikit-learn's bound, it is comparable with the perplexity of a unigram model.
         """
@@ -64,5 +67,6 @@ class TopicModel:
 
     def _fitting(self, counts: Tensor):
         if counts.dim() != 2 or counts.shape[1] != self._lda.components_.shape[1]:
-            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected (documents, {self._lda.components_.shape[1]})")
+            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected (documents, words) with "
+                             f"{self._lda.components_.shape[1]} words, as in the counts of the fit")
         return counts.numpy()

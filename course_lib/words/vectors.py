@@ -94,14 +94,18 @@ class WordVectors(nn.Module):
         return self.neighbours(unit[1] - unit[0] + unit[2], num, {a, b, c})
 
     def axis(self, one: Sequence[str], other: Sequence[str]) -> Float[Tensor, "D"]:
-        """Unit vector from the mean vector of the words `other`, such as bad, to that of the words `one`, such as good."""
+        """Semantic axis: a unit vector that points from the words `other`, such as ["bad"], to `one`, such as ["good"].
+
+        It points from one mean of normalized word vectors to the other.
+        """
         if not one or not other:
-            raise ValueError(f"one has {len(one)} words and other {len(other)}; expected at least one word in each")
+            raise ValueError(f"`one` has {len(one)} words and `other` has {len(other)} words; expected at least one "
+                             "word in each")
         ends = [F.normalize(self(words), dim=1).mean(dim=0) for words in (one, other)]
         return F.normalize(ends[0] - ends[1], dim=0)
 
     def average(self, words: Sequence[str]) -> Float[Tensor, "D"]:
-        """The mean vector of the known words; zeros if there are none."""
+        """The mean vector of those `words` that have a vector; zeros if none has."""
         known = [word for word in words if word in self]
         return self(known).mean(dim=0) if known else torch.zeros_like(self.table[0])
 
@@ -112,9 +116,10 @@ class WordVectors(nn.Module):
 
 
 def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, str, str]]) -> tuple[int, int]:
-    """The number of correct analogies "a is to b as c is to d", and the number of questions.
+    """The number of correctly answered questions, and the number of questions.
 
-    As `WordVectors.analogy`, for all questions at once. Questions with an unknown word are excluded.
+    questions  tuples (a, b, c, d), "a is to b as c is to d"; correct if `WordVectors.analogy(a, b, c)` returns d.
+               Questions with an unknown word are excluded
     """
     known = [question for question in questions if all(word in vectors for word in question)]
     if not known:
@@ -131,9 +136,9 @@ def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, st
 
 
 def agreement(vectors: WordVectors, pairs: Iterable[tuple[str, str, float]]) -> tuple[float, int]:
-    """Spearman's correlation of cosines with human scores, and the number of pairs.
+    """Spearman's correlation of cosine similarities with human scores, and the number of pairs.
 
-    Pairs with an unknown word are excluded.
+    pairs  tuples of two words and their human score; pairs with an unknown word are excluded
     """
     from scipy.stats import spearmanr
 

@@ -18,6 +18,10 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
                            negatives: Float[Tensor, "B K D"]) -> Float[Tensor, ""]:
     r"""$-\log \sigma(u_o^T v) - \sum_{k=1}^{K} \log \sigma(-u_k^T v)$, the mean over the batch.
 
+    v          (B, D), vectors of the words w
+    u          (B, D), vectors $u_o$ of the observed context words
+    negatives  (B, K, D), vectors $u_k$ of the negatives
+
     Binary cross-entropy of one observed pair (w, C+) and K negative pairs (w, C-).
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
@@ -30,8 +34,8 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
 class NoiseSampler:
     r"""Sample negatives with $p(w) \propto \mathrm{count}(w)^{power}$, excluding the target.
 
-    counts  (V,), of the training text
-    power   1 for the unigram distribution, 0 for the uniform one
+    counts  (V,), count of each word in the training text
+    power   1 for the unigram distribution, 0 for the uniform distribution
 
     Raises ValueError if fewer than two words have a count.
 
@@ -51,7 +55,7 @@ class NoiseSampler:
         self._edges = torch.cat([self.probabilities.new_zeros(1), self.probabilities.cumsum(dim=0)])
 
     def draw(self, target: Int[Tensor, "B"], k: int, generator: torch.Generator | None = None) -> Int[Tensor, "B K"]:
-        """Sample k negatives for each target; the target itself is never sampled."""
+        """Sample k ids for each target word (B,); the target itself is never sampled."""
         if k < 1:
             raise ValueError(f"k is {k}; expected at least 1")
         low, high = self._edges[target, None], self._edges[target + 1, None]     # (B, 1): the target's interval in [0, 1)
@@ -61,9 +65,10 @@ class NoiseSampler:
 
 
 def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
-    r"""The probability of keeping each word in subsampling: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$, f its frequency.
+    r"""The probability of keeping each word in subsampling: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$.
 
-    As in the program of 2013; the paper has $\sqrt{t / f}$. Paper: Mikolov et al. 2013.
+    t is `threshold`, f(w) the relative frequency of w. As in the authors' program; the paper has $\sqrt{t / f}$. Paper:
+    Mikolov et al. 2013.
     """
     if threshold <= 0:
         raise ValueError(f"threshold is {threshold}; expected a frequency above 0, such as 0.001")
@@ -79,8 +84,8 @@ class SkipGram(nn.Module):
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
 
-    >>> model = SkipGram(4, 2)
-    >>> loss = model.loss(torch.tensor([0]), torch.tensor([1]), torch.tensor([[2, 3]]))
+    >>> model = SkipGram(num_words=4, width=2)
+    >>> loss = model.loss(centre=torch.tensor([0]), context=torch.tensor([1]), negatives=torch.tensor([[2, 3]]))
     >>> loss.item()                                          # 3 ln 2 before training
     2.0794...
     """
@@ -126,13 +131,13 @@ class CBOW(SkipGram):
 
     One prediction per word instead of one per pair, so it is faster than skip-gram.
 
-    >>> model = CBOW(4, 2)
+    >>> model = CBOW(num_words=4, width=2)
     >>> model.mean(torch.tensor([[1, -1]])).equal(model.centre(torch.tensor([1])))
     True
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """Logit (B,) of each word in its context; `around` is padded with -1."""
+        """Logit (B,) of each word (B,) given the ids `around` (B, C) of its context words, padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
@@ -150,7 +155,10 @@ class CBOW(SkipGram):
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the batches (context words, word) of an epoch, shuffled; words without context are omitted."""
+        """Yield the batches of an epoch, shuffled: context words (B, 2 window), padded with -1, and words (B,).
+
+        The window of each word is sampled from 1 to `window`. Words without context are omitted.
+        """
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         around, there = words_around(corpus, window, reach)
         rows_with_any = there.any(dim=1).nonzero()[:, 0]
@@ -159,7 +167,10 @@ class CBOW(SkipGram):
 
 
 def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[Int[Tensor, "T C"], Bool[Tensor, "T C"]]:
-    """The 2 * window ids around each word, from left to right; -1 outside the sentence or the word's window."""
+    """The ids around each word, from left to right, C = 2 window, and a mask that is True where there is a word.
+
+    Ids are -1 outside the sentence, or more than reach[t] words from word t.
+    """
     check_sizes(window=window)
     T = len(corpus.tokens)
     offsets = torch.tensor([d for d in range(-window, window + 1) if d])
@@ -173,7 +184,10 @@ CHUNK = 4096                                                         # pairs who
 
 
 def accumulate(model: SkipGram, given: Tensor, target: Tensor, drawn: Tensor, device: torch.device) -> Iterator[float]:
-    """Accumulate the gradient of the mean loss of a batch, in chunks on a CPU; yield the summed loss of each chunk."""
+    """Accumulate the gradient of the mean loss of a batch, in chunks on a CPU; yield the summed loss of each chunk.
+
+    given, target, drawn  the arguments of `model.loss`: ids on the CPU
+    """
     size = CHUNK if device.type == "cpu" else len(target)
     for part in zip(given.split(size), target.split(size), drawn.split(size)):
         loss = model.loss(*(ids.to(device) for ids in part)) * len(part[1])
@@ -187,6 +201,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     """Train with Adam and a linearly decaying learning rate; return the mean loss of each epoch.
 
     model        SkipGram or CBOW, trained on its device
+    window       largest distance of a context word; the window of each word is sampled from 1 to `window`
     negatives    K, number of negatives per pair, sampled with p(w) proportional to counts ** power
     threshold    t in `kept_in_subsampling`, which is applied anew in each epoch; None: no subsampling
     after_epoch  called with the number of completed epochs and the loss
@@ -195,7 +210,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     FloatingPointError if the loss is not finite.
     """
     if model.config["num_words"] != corpus.num_words:
-        raise ValueError(f"model has {model.config['num_words']} words; expected {corpus.num_words}, as in the corpus")
+        raise ValueError(f"model has {model.config['num_words']} words; expected {corpus.num_words}, as in corpus")
     check_sizes(window=window)
     if epochs < 1 or batch_size < 1:
         raise ValueError(f"epochs is {epochs} and batch_size is {batch_size}; expected at least 1 each")

@@ -26,7 +26,7 @@ def test_fit_counts_markov_1913():
 def test_vowels():
     assert vowels("The sea, 1913!").tolist() == [0, 0, 1, 0, 1, 1]
     assert vowels("Why").tolist() == [0, 0, 0]
-    with pytest.raises(ValueError, match="text is '1913 !', expected at least one of the letters a to"):
+    with pytest.raises(ValueError, match="text is '1913 !'; expected at least one of the letters a to"):
         vowels("1913 !")
 
 
@@ -56,7 +56,7 @@ def test_stationary_cycle_and_absorbing():
     assert cycle.stationary().tolist() == pytest.approx([1 / 3] * 3)
     assert cycle.entropy_rate().item() == pytest.approx(0, abs=1e-12)
     apart = MarkovChain.from_probabilities(torch.tensor([0.5, 0.5]), torch.eye(2))
-    with pytest.raises(ValueError, match="transition has several closed classes; expected one, so"):
+    with pytest.raises(ValueError, match="transition has several closed classes .*; expected one, so"):
         apart.stationary()
 
 

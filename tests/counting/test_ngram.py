@@ -158,7 +158,7 @@ def test_ngram_on_gpu():
     (lambda: NGram(n=0, vocab_size=5), r"n is 0; expected at least 1 \(1 for a unigram, 2 for a"),
     (lambda: NGram(n=2, vocab_size=5, bos_id=5), "bos_id is 5; expected 0 to 4, the ids of this vocabulary"),
     (lambda: NGram(n=2, vocab_size=1), "k is 1"),
-    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; expected one of none, add"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; expected one of 'none', 'add'"),
     (lambda: NGram(n=2, vocab_size=5, smoothing="add", alpha=0.0), r"alpha is 0\.0; expected a finite number above 0"),
     (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated", buckets=0), "buckets is 0"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([]), "tokens is empty"),

@@ -159,7 +159,7 @@ def test_initialize_from_colors(family):
     (lambda: PixelCNN((8,)), r"shape is \[1, 8\]; expected \(channels, height, width\) or \(height, width\)"),
     (lambda: PixelCNN((8, 8), first=4), "k is 4; expected an odd number"),
     (lambda: PixelCNN((8, 8), colors="blocks"), "colors is 'blocks'; expected 'masks' or 'chain'"),
-    (lambda: PixelCNN((8, 8), colors="chain"), "colors is 'chain' and conditional Bernoulli.*expected a DiscretizedLogistic"),
+    (lambda: PixelCNN((8, 8), colors="chain"), "colors is 'chain' and conditional is Bernoulli.*expected a DiscretizedLogistic"),
     (lambda: PixelCNN((8, 8), classes=0), "classes is 0; expected at least 1, or None"),
     (lambda: RowLSTM((4, 4), 4, 1, 3, classes=2).log_prob(torch.zeros(1, 16)),
      r"context is None; expected the class of each row, 0 to 1"),

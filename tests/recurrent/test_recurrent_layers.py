@@ -53,7 +53,7 @@ def test_from_torch_without_bias():
      r"lengths has shape \(1,\) and dtype torch.int64; expected \(2,\)"),
     (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), lengths=torch.tensor([0, 6])), ValueError,
      "lengths goes from 0 to 6; expected 1 to 5"),
-    (lambda: Recurrent.from_torch(nn.RNN(3, 4, nonlinearity="relu")), ValueError, "expected nonlinearity 'tanh' and proj_size 0"),
+    (lambda: Recurrent.from_torch(nn.RNN(3, 4, nonlinearity="relu")), ValueError, "expected a module with nonlinearity 'tanh' and proj_size 0"),
 ])
 def test_bad_input(call, error, message):
     with untyped(), pytest.raises(error, match=message):

@@ -45,7 +45,7 @@ def test_bilinear_score_equals_torch():
     (lambda: scores.make_score("cosine", 4), "score is 'cosine'; expected one of 'dot', 'scaled dot', 'bilinear', 'additive'"),
     (lambda: weights_of(torch.ones(3), torch.ones(3)), "mask has dtype torch.float32; expected torch.bool"),
     (lambda: hard_selection(torch.ones(3), torch.ones(3, 2), k=4), "k is 4; expected 1 to 3, the number of slots"),
-    (lambda: reinforce(torch.ones(3), torch.ones(4, 2), torch.sum, 5), r"memory \(4, 2\); expected \(S,\) and \(S, H\)"),
+    (lambda: reinforce(torch.ones(3), torch.ones(4, 2), torch.sum, 5), r"memory has shape \(4, 2\); expected \(S,\) and \(S, H\)"),
     (lambda: reinforce(torch.ones(3), torch.ones(3, 2), torch.sum, 1, baseline=True), "expected at least 2 with a baseline"),
     (lambda: gumbel_softmax(torch.ones(3), torch.ones(3, 2), torch.sum, 5, temperature=0), "expected num >= 1 and temperature > 0"),
 ], ids=["dot", "query", "width", "keys", "name", "mask", "k", "memory", "baseline", "temperature"])

@@ -80,11 +80,11 @@ def test_inconsistent_files(tmp_path, byte_pairs):
     same = BytePairTokenizer.from_files(vocabulary, list_of_merges)
     assert same.encode("the lighthouse").tolist() == byte_pairs.encode("the lighthouse").tolist()
     list_of_merges.write_text("t h e\n", "utf-8")
-    with pytest.raises(ValueError, match="'t h e' is not a pair"):
+    with pytest.raises(ValueError, match="the line 't h e'; expected two symbols"):
         BytePairTokenizer.from_files(vocabulary, list_of_merges)
     list_of_merges.write_text("qq zz\n", "utf-8")
     with pytest.raises(ValueError, match="vocabulary lacks 'qq'"):
         BytePairTokenizer.from_files(vocabulary, list_of_merges)
     vocabulary.write_text(json.dumps({symbol: 2 * i for symbol, i in ids.items()}), "utf-8")
-    with pytest.raises(ValueError, match="ids are not 0 to 399"):
+    with pytest.raises(ValueError, match="expected the ids 0 to 399"):
         BytePairTokenizer.from_files(vocabulary, list_of_merges)

@@ -63,7 +63,7 @@ def test_causal_mask_refuses(n, m):
 
 
 def test_padding_mask_refuses():
-    with pytest.raises(ValueError, match="lengths are"):
+    with pytest.raises(ValueError, match="lengths is"):
         padding_mask(torch.tensor([1, 4]), 3)
 
 

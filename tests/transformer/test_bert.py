@@ -119,10 +119,10 @@ B = small_bert()
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: B(torch.tensor([[11]])), "tokens contains 11 to 11; expected 0 to 10"),
-    (lambda: B(torch.tensor([[-1, 2]])), "tokens contains -1"),
+    (lambda: B(torch.tensor([[11]])), "tokens contains values from 11 to 11; expected 0 to 10"),
+    (lambda: B(torch.tensor([[-1, 2]])), "tokens contains values from -1"),
     (lambda: B(torch.zeros(1, 11).long()), r"tokens has shape \(1, 11\); expected \(B, T\) with T from 1 to 10"),
-    (lambda: B(TOKENS, TYPES + 1), "token_types contains 1 to 2; expected 0 to 1"),
+    (lambda: B(TOKENS, TYPES + 1), "token_types contains values from 1 to 2; expected 0 to 1"),
     (lambda: B(TOKENS, TYPES[:, 1:]), r"token_types has shape \(3, 7\)"),
     (lambda: B(TOKENS, TYPES, MASK.long()), "mask has shape .* torch.int64; expected"),
     (lambda: B(TOKENS, TYPES, MASK[:1]), r"mask has shape \(1, 8\)"),
@@ -131,7 +131,7 @@ B = small_bert()
     (lambda: BERT(BERTConfig(5, heads=5, d_model=12)), "d_model is 12; expected a multiple of heads, 5"),
     (lambda: mask_tokens(TOKENS, 1, 11, rate=0.0), "rate is 0.0"),
     (lambda: mask_tokens(TOKENS, 1, 4), "tokens contains .*; expected 0 to 3"),
-    (lambda: sentence_pairs([]), "documents contains no document of two sentences"),
+    (lambda: sentence_pairs([]), "documents contains only documents of fewer than two"),
     (lambda: sentence_pairs([[torch.tensor([1])] * 3]), "documents has one document"),
 ])
 def test_bad_input(make, message):

@@ -54,7 +54,7 @@ def test_switched_off_undone_after_error():
 @pytest.mark.parametrize("pair", [(2, 0), (-1, 0), (0, 3), (0, -1)])
 def test_switched_off_refuses_heads(pair):
     model = gpt()
-    sentence = rf"heads contains \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"
+    sentence = rf"heads contains \({pair[0]}, {pair[1]}\); expected layers 0 to 1 and heads 0 to 2 of this model"
     with pytest.raises(ValueError, match=sentence):
         with switched_off(model, [(0, 0), pair]):
             pass

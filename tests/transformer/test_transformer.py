@@ -75,7 +75,7 @@ def test_attention_weights():
 
 
 @pytest.mark.parametrize("changes, says", [
-    ({"tied": "both"}, "tied is 'both'"), ({"tied": "all"}, "vocabularies have 11 and 13"), ({"bos_id": 13}, "bos_id is 13"),
+    ({"tied": "both"}, "tied is 'both'"), ({"tied": "all"}, "source is 11 and target is 13"), ({"bos_id": 13}, "bos_id is 13"),
     ({"pad_id": 12}, "pad_id is 12; expected 0 to 10"), ({"heads": 5}, "expected a multiple of heads, 5"),
 ])
 def test_bad_sizes(changes, says):
@@ -84,10 +84,10 @@ def test_bad_sizes(changes, says):
 
 
 @pytest.mark.parametrize("call, says", [
-    (lambda m: m.log_prob(TARGET), "context is None; expected the source"),
+    (lambda m: m.log_prob(TARGET), "context is None; expected the tokens of the source"),
     (lambda m: m.log_prob(TARGET, SOURCE[:2]), r"context has shape \(2, 4\)"),
     (lambda m: m.log_prob(TARGET, SOURCE.float()), "dtype torch.float32"),
-    (lambda m: m.log_prob(TARGET, SOURCE + 1), "context contains 1 to 11; expected 0 to 10"),
+    (lambda m: m.log_prob(TARGET, SOURCE + 1), "context contains tokens from 1 to 11; expected 0 to 10"),
     (lambda m: m.log_prob(TARGET + 9, SOURCE), "x contains"), (lambda m: m.loss((SOURCE, TARGET + 9)), "target contains"),
     (lambda m: m.start(2, None), "context is None"), (lambda m: m.encode(SOURCE[:, :0]), r"shape \(3, 0\)"),
 ])

@@ -140,7 +140,7 @@ ABC = WordVectors(list("abc"), torch.eye(3))
 @pytest.mark.parametrize("call, said", [
     (lambda: truncated_svd(torch.ones(3, 4), 5), r"k is 5; expected 1 to 3 for a matrix of shape \(3, 4\)"),
     (lambda: LSA(torch.ones(3, 4), 1).place(torch.ones(1, 3)), "rows has 3 columns; expected 4"),
-    (lambda: ppmi(torch.zeros(2, 2)), "counts are all zero; expected at least one count above 0"),
+    (lambda: ppmi(torch.zeros(2, 2)), "counts is zero everywhere; expected at least one count above 0"),
     (lambda: ppmi(torch.tensor([[1.0, -1.0]])), "counts contains -1; expected counts of at least 0"),
     (lambda: GloVe(3, 0), "num_words is 3 and width is 0; expected at least 1 each"),
     (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); expected \(3, 3\)"),
@@ -149,7 +149,7 @@ ABC = WordVectors(list("abc"), torch.eye(3))
     (lambda: TopicModel(torch.zeros(2, 2), 2), r"counts has shape \(2, 2\) and sum 0; expected \(documents, words\) with at least one word"),
     (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); expected 3 rows, one per word"),
     (lambda: ABC["z"], "word is 'z'; expected one of the 3 words that have a vector"),
-    (lambda: ABC.axis([], ["a"]), "one has 0 words and other 1; expected at least one word in each"),
+    (lambda: ABC.axis([], ["a"]), "`one` has 0 words and `other` has 1 words; expected at least one word in each"),
     (lambda: agreement(ABC, [("a", "b", 1.0)]), "pairs has 1 pairs in which both words have a vector; expected at least 3"),
 ], ids=["k too large", "other width", "nothing seen", "below 0", "no width", "another table", "a count of 0", "no maximum",
         "no words", "another table of vectors", "unknown word", "no end", "few pairs"])

@@ -86,7 +86,7 @@ TEXT, _ = check.corpus()
     (lambda: SkipGram(1, 3), "num_words is 1 and width is 3; expected at least 2 words"),
     (lambda: NoiseSampler(torch.tensor([5, 0])), r"counts has shape \(2,\) and 1 entries above 0"),
     (lambda: NoiseSampler(torch.ones(3)).draw(torch.tensor([0]), 0), "k is 0; expected at least 1"),
-    (lambda: train(SkipGram(5, 2), TEXT, epochs=1), "model has 5 words; expected 7, as in the corpus"),
+    (lambda: train(SkipGram(5, 2), TEXT, epochs=1), "model has 5 words; expected 7, as in corpus"),
     (lambda: train(SkipGram(7, 2), TEXT, epochs=0), "epochs is 0 and batch_size is 16384; expected at least 1 each"),
     (lambda: train(SkipGram(7, 2), TEXT, epochs=1, window=0), "window is 0; expected at least 1"),
     (lambda: train(SkipGram(7, 2), Corpus.of([["a"], ["b"]], Vocabulary(check.WORDS)), epochs=1),

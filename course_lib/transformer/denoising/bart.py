@@ -17,10 +17,10 @@ from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 @dataclass(frozen=True)
 class BARTConfig(TransformerConfig):
-    """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
+    """`TransformerConfig` with one vocabulary for source and target, and with these further arguments:
 
-    window      number of position embeddings
-    activation  activation of the feed-forward networks
+    window      number of position embeddings, the maximum length of a text
+    activation  activation of the feed-forward networks, one of ACTIVATIONS
     scale       whether embeddings are multiplied by the root of D
 
     `bos_id` is the first input of the decoder: the end token in BART's own files.
@@ -37,7 +37,7 @@ class BARTConfig(TransformerConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.tied != "all" or self.norm != "post":
-            raise ValueError(f"tied is {self.tied!r} and norm is {self.norm!r}; expected 'all' and 'post'")
+            raise ValueError(f"tied is {self.tied!r} and norm is {self.norm!r}; expected tied 'all' and norm 'post'")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         if self.window < 1:
@@ -48,7 +48,7 @@ class NormedPositions(LearnedPositions):
     r"""Learned positions with a layer norm: $\mathrm{LN}(x_k + P_k)$, or $\mathrm{LN}(\sqrt{D}\, x_k + P_k)$ if
     `scale`.
 
-    >>> NormedPositions(16, 8)(torch.randn(1, 5, 8)).shape
+    >>> NormedPositions(window=16, d_model=8)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
     """
 

@@ -19,7 +19,8 @@ TERMS = ("content-to-content", "content-to-position", "position-to-content")
 def relative_index(T: int, span: int, device: torch.device | str | None = None) -> Int[Tensor, "T T"]:
     r"""Relative position $\delta(i, j)$: the row, 0 to 2 `span` - 1, of the table of distances for query i and key j.
 
-    It is i - j + span, clamped to the table: distances of `span` or more share the first or the last row.
+    T is the number of tokens. The row is i - j + span, clamped to the table: distances of `span` or more share the
+    first or the last row.
 
     >>> relative_index(4, span=2)
     tensor([[2, 1, 0, 0],
@@ -43,9 +44,10 @@ class DisentangledAttention(nn.Module):
     the 3 in the root is the number of terms. Scores depend on relative positions only. This is the paper's equation;
     the authors' code uses delta(i, j) in the third term as well.
 
-    d_model, heads  D, H
-    span            k: distances from -k + 1 to k - 1 have their own embeddings
-    terms           some of `TERMS`
+    d_model  D, dimension of the token representations
+    heads    H, number of heads, each of size K = D / H
+    span     k: distances from -k + 1 to k - 1 have their own embeddings
+    terms    names of the terms of the score, one or more of `TERMS`
 
     Slides: "Other models". Paper: He et al. 2020, section 3.
 
@@ -60,7 +62,7 @@ class DisentangledAttention(nn.Module):
             raise ValueError(f"d_model is {d_model}; expected a multiple of heads, {heads}")
         terms = tuple(terms)
         if not terms or len(set(terms)) < len(terms) or not set(terms) <= set(TERMS):
-            raise ValueError(f"terms is {terms}; expected some of {', '.join(TERMS)}, each once")
+            raise ValueError(f"terms is {terms}; expected one or more of {', '.join(map(repr, TERMS))}, each once")
         check_sizes(span=span)
         self.d_model, self.heads, self.span, self.terms = d_model, heads, span, terms
         self.q, self.k, self.v, self.out = (nn.Linear(d_model, d_model) for _ in range(4))

@@ -18,11 +18,13 @@ class Replaced(NamedTuple):
     """Input and targets of the discriminator."""
 
     tokens: Tensor                                                   # (B, T), with sampled tokens at masked positions
-    replaced: Tensor                                                 # (B, T), True where it differs from the text
+    replaced: Tensor                                                 # (B, T), True where it differs from the original
 
 
 def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
-    """Insert the sampled tokens `drawn` where `chosen` is True. A token equal to the original is not a replacement.
+    """Replace the tokens `targets` of a text by the sampled tokens `drawn` where `chosen` is True.
+
+    A sampled token that equals the original token does not count as replaced.
 
     >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
     >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced
@@ -36,7 +38,7 @@ def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn:
 
 
 class ReplacedTokenHead(nn.Module):
-    r"""Logit of "replaced" for each token, $w^\top \phi(h_t W + b) + c$."""
+    r"""Logit of "replaced" for each token, $w^\top \phi(h_t W + b) + c$, where $\phi$ is `activation`."""
 
     def __init__(self, d_model: int, activation: str = "gelu"):
         super().__init__()
@@ -72,8 +74,8 @@ class ELECTRA(nn.Module):
     def __init__(self, generator: BERT, discriminator: BERT, weight: float | int = 50.0):
         super().__init__()
         if generator.config.vocab_size != discriminator.config.vocab_size:
-            raise ValueError(f"generator has {generator.config.vocab_size} tokens and discriminator "
-                             f"{discriminator.config.vocab_size}; expected one vocabulary")
+            raise ValueError(f"generator has a vocabulary of {generator.config.vocab_size} tokens and discriminator of "
+                             f"{discriminator.config.vocab_size}; expected the same vocabulary in both")
         if weight < 0:
             raise ValueError(f"weight is {weight}; expected at least 0")
         self.generator, self.discriminator, self.weight = generator, discriminator, weight
@@ -86,7 +88,7 @@ class ELECTRA(nn.Module):
 
     def logits(self, tokens: Integer[Tensor, "B T"], token_types: Tensor | None = None,
                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T"]:
-        """Logits (B, T) of "this token was replaced"."""
+        """Logits (B, T) of "this token was replaced"; token types and mask as in `BERT`."""
         return self.head(self.discriminator(tokens, token_types, mask).tokens)
 
     forward = logits

@@ -43,7 +43,10 @@ class StaticMasking:
 
 
 class DynamicMasking:
-    """Dynamic masking: a new mask whenever a text is used. Arguments as in `StaticMasking`; `epoch` is ignored.
+    """Dynamic masking: a new mask whenever a text is used.
+
+    Arguments as in `StaticMasking`. A call with the indices of texts, rows (B,), returns their corrupted `tokens` (B,
+    T) and `chosen` (B, T), True at the positions to be predicted; `epoch` is ignored.
 
     >>> drawn = DynamicMasking(torch.randint(5, 9, (3, 40)), mask_id=4, vocab_size=9, special=range(4))
     >>> rows = torch.tensor([0, 2])

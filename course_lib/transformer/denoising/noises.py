@@ -88,7 +88,7 @@ def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator
 
 
 def split_sentences(tokens: Integer[Tensor, "..."], end_id: int) -> list[Integer[Tensor, "..."]]:
-    """Split the text after every `end_id`."""
+    """Split the text after every `end_id`, into a list of tensors of tokens."""
     tokens = token_row(tokens)
     ends = (tokens == end_id).nonzero()[:, 0] + 1
     return [part for part in tokens.tensor_split(ends.cpu()) if len(part)]

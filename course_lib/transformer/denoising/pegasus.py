@@ -15,15 +15,20 @@ WAYS = ("independent", "sequential", "lead", "random")
 
 
 class Rouge(NamedTuple):
-    """Precision, recall and F1 of common n-grams, or of the longest common subsequence."""
+    """Precision, recall and F1 of a candidate text with respect to a reference text.
 
-    precision: float                                                 # of the candidate's
-    recall: float                                                    # of the reference's
-    f1: float
+    Common n-grams are counted, or the words of the longest common subsequence.
+    """
+
+    precision: float                                                 # common, divided by the candidate's number
+    recall: float                                                    # common, divided by the reference's number
+    f1: float                                                        # harmonic mean of both
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
-    """ROUGE-N: common n-grams, where a repeated n-gram counts as often as in the text that has fewer of it.
+    """ROUGE-N: precision, recall and F1 of the common n-grams, sequences of n words, of two texts.
+
+    An n-gram that occurs several times in both counts as often as in the text where it occurs less often.
 
     >>> rouge_n("the cat sat".split(), "the cat and the dog".split())
     Rouge(precision=0.66..., recall=0.4, f1=0.5)
@@ -36,7 +41,7 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 
 
 def rouge_l(candidate: Words, reference: Words) -> Rouge:
-    """ROUGE-L: the longest common subsequence, whose words need not be adjacent.
+    """ROUGE-L: precision, recall and F1 of the longest common subsequence, whose words need not be adjacent.
 
     >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
     0.66...
@@ -102,6 +107,6 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
 
 
 def _against_the_rest(sentences: Sequence[Words], taken: Sequence[int]) -> float:
-    """ROUGE-1 F1 of the sentences `taken`, in the order of the text, with the other sentences as reference."""
+    """ROUGE-1 F1 of the sentences with the indices `taken`, in the order of the text, and the others as reference."""
     ours, rest = ([w for i, s in enumerate(sentences) if (i in taken) is inside for w in s] for inside in (True, False))
     return rouge_n(ours, rest).f1

@@ -19,10 +19,10 @@ from course_lib.transformer.denoising.spans import separate_spans, token_row
 
 
 class Pair(NamedTuple):
-    """Input of the encoder, and target of the decoder."""
+    """Input of the encoder, and target of the decoder, as in the example of this module."""
 
-    read: Integer[Tensor, "S"]
-    target: Integer[Tensor, "T"]
+    read: Integer[Tensor, "S"]                                       # the text, with a sentinel for each span
+    target: Integer[Tensor, "T"]                                     # each sentinel and its span, and a last sentinel
 
 
 def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
@@ -54,7 +54,9 @@ def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
 
 
 def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], sentinels: Sequence[int]) -> Pair:
-    """Return the pair for the given spans (start, end), which are in order and do not overlap.
+    """Replace the given spans of the text by sentinels: the pair of `span_corruption`.
+
+    spans  pairs (start, end), end exclusive, in order and without overlap
 
     Raises ValueError if spans overlap, if there are too few sentinels, or if the text contains a sentinel.
     """
@@ -64,7 +66,7 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
                          "and one that ends the target")
     if torch.isin(tokens, tokens.new_tensor(sentinels)).any():
         clashing = sorted(set(sentinels) & set(tokens.tolist()))
-        raise ValueError(f"tokens contains {clashing[0]}, which is one of the sentinels; expected ordinary tokens")
+        raise ValueError(f"tokens contains {clashing[0]}, which is one of the sentinels; expected none of them")
     read, target, at = [], [], 0
     for (start, end), sentinel in zip(spans, sentinels):
         if not at <= start <= end <= len(tokens):
@@ -102,7 +104,8 @@ def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentin
     text: list[int] = []
     for token in read.tolist():
         if token in sentinels and token not in spans:
-            raise ValueError(f"target lacks the sentinel {token}, which is in read; expected each sentinel of read")
+            raise ValueError(f"target lacks the sentinel {token}, which `read` contains; expected every sentinel of "
+                             "`read` in target")
         text += spans[token] if token in sentinels else [token]
     return read.new_tensor(text)
 

@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 class Span(NamedTuple):
-    """Tokens `start` to `end`, exclusive; a span of length 0 lies between two tokens."""
+    """A span of adjacent tokens of a text; a span of length 0 lies between two tokens."""
 
-    start: int
-    end: int
+    start: int                                                       # index of its first token
+    end: int                                                         # index of the first token after it
 
 
 def token_row(tokens: Tensor | Sequence[int], name: str = "tokens") -> Integer[Tensor, "T"]:
@@ -39,7 +39,7 @@ def check_mean(mean: float | int, least: float | int) -> None:
 
 
 def poisson_lengths(budget: int, mean: float | int, generator: torch.Generator | None = None) -> list[int]:
-    """Sample Poisson lengths of spans until their sum reaches `budget`; the last length is truncated to fit.
+    """Sample lengths of spans, Poisson with the given mean, until their sum is `budget`; the last length is truncated.
 
     Lengths of 0 occur too, with probability exp(-mean).
     """
@@ -68,7 +68,7 @@ def place(length: int, lengths: Sequence[int], generator: torch.Generator | None
 
 
 def split(total: int, parts: int, generator: torch.Generator | None = None) -> list[int]:
-    """Sample a composition of `total` into `parts` integers of at least 1, uniformly."""
+    """Divide `total` into `parts` integers of at least 1; all such divisions are equally probable."""
     cuts = (torch.randperm(total - 1, generator=generator)[:parts - 1] + 1).sort().values.tolist()
     return [b - a for a, b in zip([0, *cuts], [*cuts, total])]
 
@@ -78,10 +78,12 @@ def separate_spans(length: int, rate: float | int, mean: float | int,
     """Sample T5's spans: they cover round(rate * length) tokens, and at least one token lies between two spans.
 
     length  number of tokens of the text
+    rate    share of the tokens that the spans cover
     mean    mean length of the spans, at least 1; their number is the covered tokens divided by it, rounded
 
     At least one token is covered and at least one is not, unless the rate is 0 or 1 or the text has a single token.
-    Lengths and gaps are sampled uniformly.
+    All divisions of the covered tokens into spans are equally probable, and so are all divisions of the other tokens
+    into the gaps between spans.
     """
     check_rate(rate)
     check_mean(mean, 1)

@@ -22,7 +22,7 @@ from course_lib.transformer.transformer import Past, Transformer, TransformerCon
 
 @dataclass(frozen=True)
 class T5Config(TransformerConfig):
-    """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
+    """`TransformerConfig` with one vocabulary for source and target, and with these further arguments:
 
     d_kv               size of a head, which need not be D / H
     buckets, distance  number of buckets and largest distance of relative positions: see `bucket`
@@ -48,8 +48,8 @@ class T5Config(TransformerConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.tied not in ("all", "none") or self.norm != "pre" or self.source != self.target:
-            raise ValueError(f"tied is {self.tied!r}, norm is {self.norm!r} and the vocabularies have {self.source} and "
-                             f"{self.target} symbols; expected 'all' or 'none', 'pre' and one vocabulary")
+            raise ValueError(f"tied is {self.tied!r}, norm is {self.norm!r}, source is {self.source} and target is "
+                             f"{self.target}; expected tied 'all' or 'none', norm 'pre', and source equal to target")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         for name, least in (("d_kv", 1), ("heads", 1), ("buckets", 4), ("distance", self.buckets)):
@@ -76,7 +76,9 @@ class RMSNorm(nn.Module):
 
 def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
            both: bool = True) -> Int[Tensor, "..."]:
-    """Bucket of an offset, key position minus query position: one per small offset, logarithmic ranges for larger ones.
+    """Bucket, from 0, of each offset, which is the key position minus the query position.
+
+    Small offsets have a bucket each, larger offsets share buckets of logarithmic ranges.
 
     buckets   number of buckets; if `both`, half of them are for keys after the query, which a decoder does not have
     distance  all offsets from here on share the last bucket
@@ -99,7 +101,10 @@ def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
 class RelativeBias(nn.Module):
     """Bias of the scores for each head and each bucket of relative positions, shared by all layers of a stack.
 
-    >>> RelativeBias(heads=2)(3, 5).shape
+    heads                    H, number of heads
+    buckets, distance, both  as in `bucket`
+
+    >>> RelativeBias(heads=2)(T=3, S=5).shape
     torch.Size([1, 2, 3, 5])
     """
 
@@ -108,7 +113,7 @@ class RelativeBias(nn.Module):
         self.table, self.buckets, self.distance, self.both = nn.Embedding(buckets, heads), buckets, distance, both
 
     def forward(self, T: int, S: int) -> Float[Tensor, "1 H T S"]:
-        """Bias (1, H, T, S) for the last T of S positions as queries."""
+        """Bias (1, H, T, S) of the scores of T queries, at the last T of S positions, with the S keys."""
         place = torch.arange(S, device=self.table.weight.device)
         offset = place[None, :] - place[S - T:, None]                # (T, S)
         return rearrange(self.table(bucket(offset, self.buckets, self.distance, self.both)), "T S H -> 1 H T S")
@@ -116,6 +121,11 @@ class RelativeBias(nn.Module):
 
 class T5Attention(nn.Module):
     r"""Attention $\mathrm{softmax}(q k^\top + b)\, v$ with a relative bias b, unscaled and without other biases.
+
+    d_model  D, dimension of input and output
+    heads    H, number of heads
+    d_kv     K, size of a head
+    dropout  dropout probability of the attention weights
 
     >>> T5Attention(d_model=8, heads=2, d_kv=3)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -143,7 +153,7 @@ class T5Attention(nn.Module):
         return self.out(rearrange(heads, "B H T K -> B T (H K)"))
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values of `memory`, which a decoder projects once for all its steps."""
+        """Keys and values (B, H, S, K) of `memory`, which a decoder projects once for all its steps."""
         return KeysValues(self._heads(self.k(memory)), self._heads(self.v(memory)))
 
     def _heads(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "B H T K"]:
@@ -151,9 +161,11 @@ class T5Attention(nn.Module):
 
 
 class T5Network(nn.Module):
-    r"""Feed-forward network $\phi(x W) W_2$, or gated $(\phi(x W) \odot x V) W_2$, without biases.
+    r"""Feed-forward network $\phi(x W) W_2$, or if `gated` $(\phi(x W) \odot x V) W_2$, without biases.
 
-    >>> T5Network(8, d_ff=16, gated=True)(torch.randn(1, 5, 8)).shape
+    $\phi$ is `activation`, one of ACTIVATIONS; the hidden layer has `d_ff` units.
+
+    >>> T5Network(d_model=8, d_ff=16, gated=True)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
     """
 
@@ -170,7 +182,7 @@ class T5Network(nn.Module):
 
 
 class T5Block(nn.Module):
-    """Pre-norm block: self-attention, in a decoder cross-attention, then the feed-forward network.
+    """Pre-norm block of sizes c: self-attention, if `decoder` cross-attention, then the feed-forward network.
 
     >>> c = T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1, d_model=8, heads=2,
     ...              d_kv=4, d_ff=16)
@@ -247,7 +259,7 @@ class T5(Transformer):
         return hidden @ (self.target if self.head is None else self.head).weight.T
 
     def attention_weights(self, source, target):
-        raise NotImplementedError("T5 does not return attention weights; classes with MultiHeadAttention do")
+        raise NotImplementedError("T5 does not return attention weights; use Transformer or BART instead")
 
     @torch.no_grad()
     def _initialize(self) -> None:

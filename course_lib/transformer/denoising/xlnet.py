@@ -20,9 +20,9 @@ from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
-    """Attention masks (n, n) of the content stream and of the query stream, True at [query, key] if it may attend.
+    """Attention masks (n, n) of the content stream and of the query stream, True at [i, j] if word i attends to word j.
 
-    order  word order[k] is predicted k-th
+    order  order[k] is the position of the word that is predicted k-th
 
     In the content stream a word attends to itself and to the words before it in the order. In the query stream it
     attends only to the words before it, because the query stream predicts the word itself. These are MADE's masks of
@@ -42,10 +42,10 @@ def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Boo
 
 
 class State(NamedTuple):
-    """State after k words: the contents of these words in each layer."""
+    """State after k words: the content stream of these words in each layer."""
 
-    k: int
-    contents: tuple[Tensor, ...]                                     # (B, k, D), input of layer l
+    k: int                                                           # number of known words
+    contents: tuple[Tensor, ...]                                     # (B, k, D) each: input of each block
 
 
 class XLNet(AutoregressiveModel):
@@ -55,16 +55,23 @@ class XLNet(AutoregressiveModel):
       h^l_i = \mathrm{block}_l(h^{l-1}_i; h^{l-1}_{o \le i}), \quad g^l_i = \mathrm{block}_l(g^{l-1}_i; h^{l-1}_{o <
       i})$$
 
-    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$. One pass returns all factors of an order. `reordered`
-    is a model with the same weights and another order; training samples an order for every batch, as with MADE.
+    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$, with word embeddings E, position embeddings P, and a
+    learned vector w in place of a word; $o < i$ are the positions before i in the order. One pass returns all factors
+    of an order. `reordered` is a model with the same weights and another order; training samples an order for every
+    batch, as with MADE.
 
     Positions are learned embeddings. In the paper they are relative, with a memory of earlier segments from
     Transformer-XL; the objective and the two streams do not depend on this. Slides: the timeline's XLNet. Paper: Yang
     et al. 2019.
 
-    vocab_size  V
-    n           number of words
-    order       order[k] is the word predicted k-th; left to right by default
+    vocab_size  V, number of words in the vocabulary
+    n           number of words of a text
+    order       order[k] is the position that is predicted k-th; left to right by default
+    d_model     D, dimension of the two streams
+    heads       number of attention heads
+    layers      L, number of blocks
+    d_ff        units of the feed-forward networks; None: 4 D
+    dropout     dropout probability within the blocks
 
     >>> model = XLNet(vocab_size=9, n=5, order=[3, 1, 4, 0, 2])
     >>> model.log_prob(torch.tensor([[1, 2, 3, 4, 5]])).shape
@@ -142,8 +149,9 @@ class XLNet(AutoregressiveModel):
                 last: int | None = None) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats per word for the given order, and the number of predicted words.
 
-        last  number of words at the end of the order that are predicted, as in the paper; the first words have little
-              context, so their loss is high and slows training
+        order  order[k] is the position that is predicted k-th
+        last   number of words at the end of the order that are predicted, as in the paper; the first words have little
+               context, so their loss is high and slows training
         """
         last = self.n if last is None else last
         if not 1 <= last <= self.n:

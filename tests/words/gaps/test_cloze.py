@@ -29,7 +29,7 @@ def test_delete_every():
 def test_restored_share():
     gaps = delete_every(WORDS)
     assert restored(["Five", "ten"], gaps) == 1 and restored(["fifth", "ten"], gaps) == 0.5
-    with pytest.raises(ValueError, match="guesses has 1 words; expected 2, one per gap"):
+    with pytest.raises(ValueError, match="guesses has 1 words; expected 2, one for each deleted word"):
         restored(["five"], gaps)
 
 

@@ -20,13 +20,13 @@ from tests.support.types import untyped
      "tokens has shape (1, 1); expected (B, T) with T at least 2"),
     (lambda: BiLM(5, 4)(torch.tensor([[1, 2]]), torch.tensor([[False, True]])),
      "the mask of tokens has padding before a token; expected padding on the right only"),
-    (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; expected 0 to 4"),
+    (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; expected 0 to 4, a token of the BiLM"),
     (lambda: OneWay(BiLM(5, 4), 0, backward=True),
      "backward is True and n is None; expected the number of tokens n"),
     (lambda: LayerMix(2)([torch.zeros(3)]), "states has shapes [(3,)]; expected 2 tensors of one shape"),
     (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.zeros(1, 3, dtype=torch.long), 1),
      "word has shape (1, 3); expected (1, 2), as in states"),
-    (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 1), "word goes from 0 to 1; expected -1 to 0"),
+    (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 1), "word goes from 0 to 1; expected -1 to 0, because words is 1"),
 ])
 def test_bad_input(call, message):
     with untyped(), pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

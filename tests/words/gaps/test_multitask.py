@@ -41,5 +41,5 @@ def test_bad_input():
         MultiTask(check.TABLES, 1, 5, {"rank": 3})
     with untyped(), pytest.raises(ValueError, match=re.escape("real has shape (3,) and other (2,); expected equal shapes")):
         ranking_loss(normal(3), normal(2))
-    with pytest.raises(ValueError, match=re.escape("features has shape (4, 2) and beyond 1 values; expected (T, F) and F")):
+    with pytest.raises(ValueError, match=re.escape("features has shape (4, 2) and beyond has 1 values; expected (T, F) and F values")):
         windows_of(torch.zeros(4, 2, dtype=torch.long), 1, (0,))
