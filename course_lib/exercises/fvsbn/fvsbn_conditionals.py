@@ -7,7 +7,7 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "fvsbn_conditionals", chapter="fvsbn", place=1, title="Every conditional in one product",
-    contract="x (B, D) contains 0 and 1; W (D, D), of which only the entries j < i are used; c (D,). Return "
+    contract="x (B, D) contains 0 and 1, as floats; W (D, D), of which only the entries j < i are used; c (D,). Return "
              "sigmoid(c_i + sum_{j<i} W[i, j] x_j), shape (B, D).",
     points=["fvsbn"], difficulty=2, minutes=10)
 

@@ -8,7 +8,8 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "fvsbn_products", chapter="fvsbn", place=8, title="An FVSBN with products of pixels",
-    contract="x (B, n) contains 0 and 1; W (n, n), P (n, n, n), c (n,). Of W only the entries [i, j] with j < i are used, of P only "
+    contract="x (B, n) contains 0 and 1, as floats; W (n, n), P (n, n, n), c (n,). Of W only the entries [i, j] with "
+             "j < i are used, of P only "
              "the entries [i, j, k] with j < k < i. Return sigmoid(c_i + sum_{j<i} W[i, j] x_j + sum_{j<k<i} P[i, j, k] x_j x_k), "
              "shape (B, n).",
     points=["fvsbn"], difficulty=3, minutes=15)
