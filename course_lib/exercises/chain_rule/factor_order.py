@@ -63,7 +63,7 @@ def natural_only(parents):
 
 @exercise.misconception(
     sort,
-    "You return an order for circular factors. Their product need not sum to one, so return None when no variable is left whose "
+    "You return an order for factors that form a cycle. Their product need not sum to one, so return None when no variable is left whose "
     "parents all come before it.")
 def never_none(parents):
     return append_anyway(parents)
@@ -139,7 +139,7 @@ class ValidOrder(Compare):
     def value_fault(self, record):
         parents, got = record.args[0], list(record.outcome.value)
         if record.expected is None:
-            return Fault("You return a list for factors that are circular; return None, because they have no order.")
+            return Fault("You return a list for factors that form a cycle; return None, because they have no order.")
         if not is_permutation(got, len(parents)):
             return Fault("Your order does not contain each of the variables 0 to n - 1 exactly once.")
         wrong = [(i, j) for i, given in enumerate(parents) for j in given if got.index(j) > got.index(i)]
