@@ -98,7 +98,7 @@ class Value:
         return _apply("tanh", self)
 
     def sigmoid(self) -> Value:
-        """The sigmoid 1 / (1 + exp(-z)) of this value z, without overflow for large |z|."""
+        """The sigmoid 1 / (1 + exp(-z)) of this value z, without overflow for z far from 0."""
         return _apply("sigmoid", self)
 
     def relu(self) -> Value:
