@@ -69,9 +69,10 @@ class Histories(nn.Module):
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """Build the tree from distinct n-grams, a history and the next symbol in each row, and their counts (G,).
+        """Build the tree from G distinct n-grams: in each row a history of m - 1 symbols and the next symbol.
 
-        A count is added to all suffixes of the history as well.
+        counts      (G,), number of occurrences of each n-gram; also added to the counts of all suffixes of its history
+        vocab_size  number of symbols
         """
         h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each n-gram's history, by number
         depth, keys, pairs, count, size = [h[:1]], [], [], [], 1

@@ -77,7 +77,8 @@ class Interpolated(MaximumLikelihood):
         self.register_buffer("weights", torch.full((order + 1, buckets), 0.5))       # lambda
 
     def bucket(self, total: Tensor) -> Tensor:
-        """Bucket of a count, floor(log2 c(h)), at most buckets - 1; frexp is exact, unlike a rounded logarithm."""
+        """Bucket of each history with count `total` = c(h): floor(log2 c(h)), at most buckets - 1; 0 if c(h) = 0."""
+        # frexp is exact, unlike a rounded logarithm
         return (torch.frexp(total.clamp(min=1).double()).exponent.long() - 1).clamp(max=self.weights.shape[1] - 1)
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:

@@ -31,7 +31,10 @@ TITLES = {"valley": "an elongated quadratic loss", "bowl": "a round quadratic lo
 
 
 def noise(seed: int, steps: int) -> list[tuple[float, float]]:
-    r"""A pair of samples of $\mathcal N(0, 1)$ for each step, by the Box-Muller transform."""
+    r"""A pair of samples of $\mathcal N(0, 1)$ for each of `steps` steps, by the Box-Muller transform.
+
+    seed  seed of `uniforms`
+    """
     u = uniforms(seed, 2 * steps)
     size = [math.sqrt(-2 * math.log(a)) for a in u[::2]]
     return [(r * math.cos(2 * math.pi * b), r * math.sin(2 * math.pi * b)) for r, b in zip(size, u[1::2])]

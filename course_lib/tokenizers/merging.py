@@ -10,7 +10,10 @@ Score = Callable[[int, int, int], float]           # of (count of the pair, coun
 
 
 def by_count(pair: int, left: int, right: int) -> float:
-    """The score of byte-pair encoding: the count `pair` of the pair of symbols (Sennrich, Haddow and Birch 2016)."""
+    """The score of byte-pair encoding: the count `pair` of the pair of symbols (Sennrich, Haddow and Birch 2016).
+
+    left, right  counts of the two symbols, not used
+    """
     return float(pair)
 
 

@@ -41,6 +41,7 @@ class WordPieceTokenizer(Tokenizer):
     def fit(cls, text: str, size: int = 1000, lower: bool = True, score: Score = by_count) -> WordPieceTokenizer:
         """Learn a vocabulary of `size` tokens from a text: the special tokens, its characters, and merged pieces.
 
+        lower  remove case and accents
         score  chooses the next pair to merge. `by_association`, as in the paper, begins with rare pairs; `by_count`, as in
                Hugging Face's trainer, gives better pieces for small vocabularies
         """

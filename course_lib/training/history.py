@@ -40,7 +40,7 @@ class History:
     steps       optimizer steps since the start
     best_epoch  epoch of the lowest validation loss
     stopped     True if `patience` ran out before the last epoch
-    restored    True if the model has the weights of `best_epoch`, False if it has those of the last step
+    restored    True if the model has the weights of `best_epoch`, False if it has the weights of the last step
 
     >>> history = History(train=[2.5, 2.0], valid=[2.4, 2.1], best_epoch=2)
     >>> print(history)

@@ -46,7 +46,7 @@ def perplexity(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] |
 
 
 def bits_per_token(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> float:
-    r"""$-\frac{1}{N} \log_2 p(x)$, the base-2 logarithm of the perplexity; arguments as in `nats`."""
+    r"""$-\frac{1}{N} \log_2 p(x)$, in bits: the base-2 logarithm of the perplexity; arguments as in `nats`."""
     total, count = nats(model, tokens, context)
     return bits(total) / count
 

@@ -225,7 +225,7 @@ class GPT(AutoregressiveModel):
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """Attention weights (B, H, T, T) of every layer, first to last, for tokens (B, T)."""
+        """Attention weights (B, H, T, T) of every layer, first to last, for tokens (B, T); `mask` as in `forward`."""
         tokens, mask = self._read((tokens, mask))
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)

@@ -54,8 +54,8 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
     sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
     cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$.
 
-    These are the sum-to-product identities. Both depend on k; the sum of their squares does not. The slide prints the
-    first for all components.
+    `d` and `base` are as in `sinusoidal`. These are the sum-to-product identities. Both depend on k; the sum of their
+    squares does not. The slide prints the sine formula for all components.
     """
     omega = frequencies(d, base)
     middle, half = omega * (position + offset / 2), omega * offset / 2
@@ -113,7 +113,10 @@ def _paired(d: int, base: float | int, device: torch.device | str | None = None)
 
 
 def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Position of each token among the real tokens of its row, where `mask` is True; padding may be on either side."""
+    """Position (from 0) of each token among the real tokens of its row, for which `mask` is True.
+
+    Padding may be on either side. It gets the position of the last real token before it, or 0 if there is none.
+    """
     return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 

@@ -106,17 +106,17 @@ class RollingCache(KVCache):
         return k, v
 
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
-        """Copy the cache of the batch rows `rows` (default: all) after its first `length` positions (default: all).
+        """A copy of the cache as it was after `length` positions, for the batch rows `rows` (default of both: all).
 
-        The copy has room for `more` positions. Positions outside the next window are dropped. Raises ValueError if a
-        position inside it was dropped before.
+        The copy holds the last `window` - 1 of these positions, to which the next query can attend, and has room for
+        `more` further positions. Raises ValueError if one of the positions to be copied was already dropped.
         """
         copy = RollingCache(self.window)
         copy.length = self.length if length is None else length
         kept = min(copy.length, self.window - 1)
         copy.first = copy.length - kept
         if copy.first < self.first:
-            raise ValueError(f"length is {length}, which needs positions from {copy.first} on; expected a later state, because "
+            raise ValueError(f"length is {length}; expected at least {self.first + self.window - 1}, because the "
                              f"positions before {self.first} were dropped")
         copy.room = 2 * (kept + more)
         copy.kv = []

@@ -127,7 +127,8 @@ class BM25(Index):
 class Latent(Index):
     """The cosine in the space of latent semantic analysis, so that a document may share no word with the question.
 
-    k  number of dimensions; the space is computed from the rows of `TfIdf`
+    documents  texts, each a list of words
+    k          number of dimensions; the space is computed from the rows of `TfIdf`
 
     >>> docs = ["a ship at sea", "a boat at sea", "a cat at home", "a dog at home"]
     >>> index = Latent([doc.split() for doc in docs], k=2)
@@ -147,7 +148,7 @@ class Latent(Index):
 
 
 def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"]]:
-    """The vocabulary of a collection, and the counts (N, V) of its words in each document."""
+    """The vocabulary of the N `documents`, lists of words, and the counts (N, V) of its words in each document."""
     if not any(len(document) for document in documents):
         raise ValueError(f"documents has {len(documents)} documents and no word; expected at least one word")
     vocabulary = Vocabulary(sorted({word for document in documents for word in document}))

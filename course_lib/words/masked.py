@@ -187,7 +187,10 @@ class ConvCloze(Cloze):
 
     def at(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"], place: Integer[Tensor, "B"]
            ) -> Float[Tensor, "B V"]:
-        """Logits (B, V) of the word at position place[b] of each row b, which is masked in the input."""
+        """Logits (B, V) of the word at position place[b] of each row b, after this method has masked it in the input.
+
+        real  True for words, False for padding
+        """
         row = torch.arange(len(tokens), device=tokens.device)
         h = self.tokens(tokens.clone().index_put_((row, place), torch.full_like(place, self.mask)))
         inside = real[..., None].to(h.dtype)                         # (B, T, 1), zero at padding

@@ -67,8 +67,8 @@ class NoiseSampler:
 def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
     r"""The probability of keeping each word in subsampling: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$.
 
-    t is `threshold`, f(w) the relative frequency of w. As in the authors' program; the paper has $\sqrt{t / f}$. Paper:
-    Mikolov et al. 2013.
+    t is `threshold`, f(w) the relative frequency of w, from `counts` (V,). As in the authors' program; the paper
+    has $\sqrt{t / f}$. Paper: Mikolov et al. 2013.
     """
     if threshold <= 0:
         raise ValueError(f"threshold is {threshold}; expected a frequency above 0, such as 0.001")

@@ -26,7 +26,9 @@ class Rouge(NamedTuple):
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
-    """ROUGE-N: precision, recall and F1 of the common n-grams, sequences of n words, of two texts.
+    """ROUGE-N: precision, recall and F1 of the n-grams (n words) that two texts have in common.
+
+    Precision is relative to the n-grams of `candidate`, recall to the n-grams of `reference`.
 
     An n-gram that occurs several times in both counts as often as in the text where it occurs less often.
 
