@@ -178,7 +178,7 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
 
 
 def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
-    """Change of N times the mutual information, (C,), if a word is added to each class.
+    """Change of N times the mutual information if a word is added to each of the C classes, (C,); N counts bigrams.
 
     n          (C, C), counts of class bigrams without those of the word
     out, into  (C,), counts of the classes that follow and that precede the word

@@ -23,7 +23,7 @@ def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[
 
 
 def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Integer[Tensor, " G"]]:
-    """Inverse of `pack`: return the n-grams (G, m) and their counts (G,), in int64.
+    """Inverse of `pack`: return the G n-grams (G, m) and their counts (G,), in int64.
 
     Raises ValueError if `packed` was not written by `pack` or is damaged.
     """

@@ -33,7 +33,8 @@ class MaximumLikelihood(nn.Module):
     def fit(self, k: Tensor, count: Tensor) -> None:
         """Estimate the scheme's parameters, such as discounts, if it has any, from the counts of all n-grams.
 
-        count  (M,), the count of each n-gram; k  (M,), the number of symbols of its history
+        count  (M,), the counts of M distinct n-grams
+        k      (M,), the numbers of symbols of their histories
         """
 
     def randomize(self, generator: torch.Generator | None) -> None:
@@ -154,7 +155,8 @@ SCHEMES = ("none", "add", "interpolated", "kneser-ney")
 def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) -> MaximumLikelihood:
     """Create the smoothing scheme called `name`, one of SCHEMES, for histories of `order` symbols.
 
-    The other arguments are passed to the schemes that have them. Raises ValueError if the name is unknown.
+    `num_symbols`, `alpha` and `buckets` are passed to the schemes that have them. Raises ValueError if the name is
+    unknown.
     """
     if name == "none":
         return MaximumLikelihood()

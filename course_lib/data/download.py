@@ -35,7 +35,7 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the download from an address failed."""
+    """Why the download from the address `url` failed."""
 
     url: str
     kind: str                                                        # "unreachable", "refused", "partial" or "altered"

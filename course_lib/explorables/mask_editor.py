@@ -64,7 +64,7 @@ def presets(n: int) -> dict[str, list[list[bool]]]:
 
 
 def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
-    """A sentence on whether a model with this mask in both layers is causal."""
+    """A sentence on whether a model for the text `words` with this mask in both layers is causal."""
     first, n = first_layer(mask), len(words)
     later = [(i, j) for i in range(n) for j in range(i + 1, n) if first[i, j]]
     if not later:

@@ -16,7 +16,7 @@ from course_lib.tokenizers.batching import Padded
 
 
 class Past(NamedTuple):
-    """State of each row: the states of the layers, all hidden states so far, and the logits of the next token."""
+    """State of each row: `memory`, the states of the layers after the last token, and the fields below."""
 
     memory: Memory
     states: Tensor                                                   # (B, S, H): hidden states h_1, ..., h_t

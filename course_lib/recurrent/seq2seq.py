@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
 
 class State(NamedTuple):
-    """State of each row during decoding."""
+    """State of each row during decoding: the encoded `source`, and the fields below."""
 
     source: Source
     memory: Memory                                                   # of the decoder
@@ -239,7 +239,7 @@ class Seq2Seq(AutoregressiveModel):
     # --- the output layer --------------------------------------------------------------------------------------------
 
     def logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
-        """Output layer: logits (..., V) from the inputs (..., R) that `decode` returns."""
+        """Output layer: logits (..., V) from its inputs h (..., R), which `decode` returns."""
         return self.head(self._drop(self.readout(h)))
 
     def _drop(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -97,7 +97,7 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
 
 
 def merged(symbols: Sequence[str], pair: Pair, join: Callable[[str, str], str] = str.__add__) -> list[str]:
-    """Merge every occurrence of the pair in a sequence of symbols, from the left."""
+    """Merge every occurrence of the pair in a sequence of symbols, from the left; `join` makes one symbol of two."""
     result, i = [], 0
     while i < len(symbols):
         if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:

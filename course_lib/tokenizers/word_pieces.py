@@ -57,7 +57,10 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def from_file(cls, path: Path | str, lower: bool = True) -> WordPieceTokenizer:
-        """Read BERT's vocab.txt: one token per line; the id is the line number from 0."""
+        """Read BERT's vocab.txt: one token per line; the id is the line number from 0.
+
+        lower  remove case and accents, as for an "uncased" BERT
+        """
         symbols = Path(path).read_text("utf-8-sig").split("\n")
         return cls(cls._vocabulary(symbols[:-1] if not symbols[-1] else symbols), lower)
 

@@ -67,7 +67,10 @@ class History:
         return None if self.best_epoch is None else self.valid[self.best_epoch - 1]
 
     def add_epoch(self, train: float, valid: float | None, lr: float, seconds: float, steps: int) -> bool:
-        """Append the measurements of an epoch; return whether its validation loss is the lowest so far."""
+        """Append the measurements of an epoch; return whether its validation loss is the lowest so far.
+
+        valid  None without validation data
+        """
         self.train.append(train)
         self.lr.append(lr)
         self.seconds.append(seconds)

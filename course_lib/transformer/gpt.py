@@ -255,7 +255,7 @@ class GPT(AutoregressiveModel):
         self._prompt(batch, context)
 
     def _prompt(self, batch: int, context: Padded | None) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"] | None]:
-        """Tokens before x, (B, P), and their mask, or None if all are real."""
+        """The P tokens before x, (B, P), and their mask, or None if all are real."""
         device = self.tokens.weight.device
         tokens, mask = (None, None) if context is None else self._read(context, "context")
         if tokens is None or tokens.dim() == 2 and tokens.shape[1] == 0:

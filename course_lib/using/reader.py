@@ -157,7 +157,7 @@ class SpanReader(nn.Module):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def forward(self, features: Int[Tensor, "S F"]) -> Float[Tensor, "S"]:
-        """The scores (S,) of S candidates: the sum of the weights of their hashed features (S, F)."""
+        """The scores (S,) of S candidates: the sum of the weights of their F hashed features, (S, F)."""
         return self.w(features)[:, 0]
 
     @torch.no_grad()

@@ -161,10 +161,10 @@ def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"
 def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
     """The rank, from 1, of the relevant document of each question, (Q,).
 
-    scores  (Q, N)
-    wanted  (Q,), the relevant document of each question
+    scores  (Q, N), scores of N documents for each of Q questions
+    wanted  (Q,), index of the relevant document of each question
 
-    Documents of equal score count as ranked before it, so that constant scores give the last rank.
+    Other documents with the same score count as ranked before it, so that constant scores give the last rank.
 
     >>> ranks(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.3, 0.3]]), torch.tensor([2, 0]))
     tensor([2, 3])

@@ -69,7 +69,7 @@ class WordVectors(nn.Module):
         return F.normalize(self.table, dim=1)
 
     def cosine(self, a: str, b: str) -> float:
-        """The cosine similarity of two words."""
+        """The cosine similarity of the words a and b."""
         return F.cosine_similarity(self[a], self[b], dim=0).item()
 
     def neighbours(self, word: str | Float[Tensor, "D"], num: int = 8,

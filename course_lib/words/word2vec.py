@@ -137,7 +137,7 @@ class CBOW(SkipGram):
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """Logit (B,) of each word (B,) given the ids `around` (B, C) of its context words, padded with -1."""
+        """Logit (B,) of each word (B,) given the ids `around` (B, C) of its C context words, padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],

@@ -45,6 +45,8 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 def rouge_l(candidate: Words, reference: Words) -> Rouge:
     """ROUGE-L: precision, recall and F1 of the longest common subsequence, whose words need not be adjacent.
 
+    Precision is relative to the length of `candidate`, recall to the length of `reference`.
+
     >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
     0.66...
     """

@@ -147,7 +147,7 @@ class T5Attention(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, bias: Float[Tensor, "1 H T S"] | float = 0.0,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """Attention as in `MultiHeadAttention`; `bias` is added to the scores."""
+        """Attention with the arguments of `MultiHeadAttention.forward`, and `bias`, which is added to the scores."""
         k, v = memory if isinstance(memory, KeysValues) else self.keys_values(x if memory is None else memory)
         if cache is not None:
             k, v = cache.append(k, v)
