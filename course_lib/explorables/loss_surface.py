@@ -47,7 +47,9 @@ def path(surface: str, optimizer: str, rate: float, start: Sequence[float], step
     surface    key of SURFACES
     optimizer  key of OPTIMIZERS
     rate       learning rate
+    steps      number of steps
     sigma      standard deviation of the noise that is added to the gradient
+    seed       seed of the noise
     """
     theta = nn.Parameter(torch.tensor(start, dtype=torch.float64))
     rule, gradient, found = OPTIMIZERS[optimizer]([theta], rate), SURFACES[surface][1], [theta.detach().clone()]

@@ -220,7 +220,7 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One step of the decoder, with attention to the source."""
+        """The state after one step of the decoder, with the token x_i (B,) as input and attention to the source."""
         x_i = check_next(self, x_i, len(state.over)).to(state.over.device)
         return self._step(state._replace(over=state.over | (x_i == self.eos_id)), x_i)
 

@@ -43,7 +43,7 @@ class RotaryAttention(MultiHeadAttention):
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1], qkv[2]))
 
     def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
-        """Rotate queries and keys at the positions past, ..., past + T - 1; values are unchanged."""
+        """Rotate queries qkv[0] and keys qkv[1] at positions past, ..., past + T - 1; the values are unchanged."""
         places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
         return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
 

@@ -67,7 +67,8 @@ class GloVe(nn.Module):
                    power: float = 0.75, after_update: Callable[[int, float], None] | None = None) -> list[float]:
         """Train with Adagrad on all pairs of the sparse or dense counts (V, V); return the loss before each update.
 
-        maximum, power  of `weight`, the weight of a pair
+        lr              learning rate of Adagrad
+        maximum, power  arguments of `weight`, the weight of a pair
         after_update    called with the number of completed updates and the loss
         """
         if tuple(counts.shape) != (len(self.word), len(self.word)):

@@ -124,7 +124,7 @@ class WindowCloze(Cloze):
 
 
 def neighbours(tokens: Integer[Tensor, "B T"], radius: int, beyond: int) -> Integer[Tensor, "B T W"]:
-    """The `radius` words on each side of each word, from left to right, W = 2 radius; `beyond` past the ends."""
+    """The W = 2 radius words around each word of `tokens`, from left to right; `beyond` past the ends of a row."""
     window = F.pad(tokens, (radius, radius), value=beyond).unfold(1, 2 * radius + 1, 1)    # (B, T, 2r + 1)
     return torch.cat([window[..., :radius], window[..., radius + 1:]], dim=-1)
 

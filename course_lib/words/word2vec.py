@@ -203,6 +203,8 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     model        SkipGram or CBOW, trained on its device
     window       largest distance of a context word; the window of each word is sampled from 1 to `window`
     negatives    K, number of negatives per pair, sampled with p(w) proportional to counts ** power
+    batch_size   number of pairs per step
+    lr           learning rate at the first step
     threshold    t in `kept_in_subsampling`, which is applied anew in each epoch; None: no subsampling
     after_epoch  called with the number of completed epochs and the loss
 
