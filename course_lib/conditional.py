@@ -64,11 +64,14 @@ class Conditional:
         raise NotImplementedError
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
-        """Sample by the inverse CDF: map uniforms u (..., U) in [0, 1) to values with the batch shape."""
+        """Sample by the inverse CDF: map U uniforms in [0, 1) per variable, u (..., U), to values of shape (...).
+
+        distribution  a distribution with batch shape (...)
+        """
         raise NotImplementedError
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
-        """Encode values (...) as inputs of a network (..., E): the value itself by default."""
+        """Encode values (...) as E inputs of a network each, (..., E), in `dtype`: the value itself by default."""
         return x.to(dtype)[..., None]
 
     def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:

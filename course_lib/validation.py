@@ -116,7 +116,7 @@ def checked(method: Callable) -> Callable:
 
 
 def _checked_start(method: Callable) -> Callable:
-    """Wrap `start` so that it gets a context that fits the batch."""
+    """Wrap `start` so that the model's `check_context` first checks the context against the batch size."""
     @functools.wraps(method)
     def call(self, batch, *args, **kwargs):
         context = args[0] if args else kwargs.get("context")

@@ -80,7 +80,9 @@ class Value:
             raise TypeError(f"exponent is a {type(exponent).__name__}; expected a number. "
                             "For a ** b with two values write (b * a.log()).exp()")
         if self.data < 0 and exponent != int(exponent) or self.data == 0 and exponent < 0:
-            raise ValueError(f"{self.data:g} ** {exponent:g} is not a real number")
+            needed = "an integer exponent" if self.data < 0 else "an exponent of at least 0"
+            raise ValueError(f"({self.data:g}) ** {exponent:g} is not a real number; expected a positive base or "
+                             f"{needed}")
         return _node(f"** {exponent:g}", self.data ** exponent, (self,), lambda g, y, a: (_power_rule(g, a, exponent),))
 
     def exp(self) -> Value:

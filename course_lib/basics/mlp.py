@@ -82,7 +82,7 @@ class MLP(nn.Module):
         return f"MLP(widths={self.widths}, activation={self.activation!r})"
 
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B E"]:
-        """Outputs (B, E) of inputs x (B, n)."""
+        """Outputs (B, E) of inputs x (B, n); n is the first and E the last of `widths`."""
         if x.shape[1] != self.widths[0]:
             raise ValueError(f"x has {x.shape[1]} columns; expected {self.widths[0]}, "
                              "the number of inputs")

@@ -131,8 +131,8 @@ class Adam(Optimizer):
 class AdamW(Adam):
     r"""Adam with decoupled weight decay, $\theta \leftarrow (1 - a \lambda)\, \theta$ before each step.
 
-    $\lambda$ is `weight_decay`. If the decay were part of the gradient, Adam would divide it by $\sqrt{\hat s}$.
-    Source: Loshchilov and Hutter 2019.
+    $\lambda$ is `weight_decay`; `betas` and `eps` are as in `Adam`. If the decay were part of the
+    gradient, Adam would divide it by $\sqrt{\hat s}$. Source: Loshchilov and Hutter 2019.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()

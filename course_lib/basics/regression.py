@@ -14,7 +14,10 @@ Number = int | float                                                 # jaxtyping
 
 
 def mean_squared_error(X: Float[Tensor, "B D"], y: Float[Tensor, "B"], beta: Float[Tensor, "D"]) -> Float[Tensor, ""]:
-    r"""$\frac1B \sum_i (y_i - x_i^\top \beta)^2$. The slide has the sum; the factor 1/B does not change the minimum."""
+    r"""$\frac1B \sum_i (y_i - x_i^\top \beta)^2$ for inputs X (B, D) and targets y (B,).
+
+    The slide has the sum; the factor 1/B does not change the minimum.
+    """
     return ((y - X @ beta) ** 2).mean()
 
 

@@ -84,15 +84,17 @@ def _requires(*names: str) -> Callable:
 
 
 def check_all(model: nn.Module, *, length: int | None = None, context: Context | None = None, seed: int = 0) -> Result:
-    """Run all four checks. For a `Mixture`: check its sum and its samples, and run all checks on each component.
+    """Run `check_causal`, `check_normalized`, `check_views_agree` and `check_samples`.
+
+    For a `Mixture`: run `check_normalized` and `check_samples`, and all four checks on each component.
 
     length   number of variables, for a model of sequences of any length
-    context  (P,) or (R, P), for a conditional model, or a tuple of such tensors, such as prompts and their mask;
-             `check_views_agree` uses all R rows, the other checks use the first row
+    context  condition of length P, (P,) or (R, P), for a conditional model, or a tuple of such tensors, such as prompts
+             and their mask; `check_views_agree` uses all R rows, the other checks use the first row
     seed     seed of the random parameters, inputs and samples
 
-    Returns one Result, which combines those of the checks. A sum over too many states is not computed, and the Result
-    says so. Raises ContractError if a check fails.
+    Returns one Result, which combines the results of the checks. A sum over too many states is not computed, and the
+    Result says so. Raises ContractError if a check fails.
     """
     kwargs = {"length": length, "context": context, "seed": seed}
     lines, values = [], {}

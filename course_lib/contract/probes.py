@@ -139,7 +139,11 @@ def expand(context: Context | None, batch: int) -> Context | None:
 
 def draw(model: nn.Module, num: int, n: int, context: Context | None, generator: torch.Generator,
          given: Tensor | None = None, known: Tensor | None = None) -> Tensor:
-    """Call `sample` with the first row of the context, and with length n if the model has no fixed number of variables."""
+    """Sample `num` rows with `model.sample`, given the first row of the context.
+
+    n             length of the rows, passed on if the model has no fixed number of variables
+    given, known  values of given variables, and True for these variables, as in `AutoregressiveModel.sample`
+    """
     return model.sample(num, given, known, contexts(context, num, model), generator, n if model.n is None else None)
 
 
@@ -240,7 +244,7 @@ def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tens
     TooLarge for more than two variables, and if the two grids disagree.
     """
     if n > 2:
-        raise TooLarge(f"model has {n} continuous variables; quadrature takes one or two")
+        raise TooLarge(f"model has {n} continuous variables; expected one or two, for an integral by quadrature")
     with torch.no_grad():
         drawn = draw(model, 2000, n, context, torch.Generator().manual_seed(0))
         margin = 8 * drawn.std(0) + 1
@@ -252,5 +256,6 @@ def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tens
         p = p.reshape([len(even)] * n)
         mass, coarse = cell_masses(p, axes), cell_masses(p[(slice(None, None, 2),) * n], [a[::2] for a in axes])
     if abs(mass.sum() - coarse.sum()) > 1e-3:
-        raise TooLarge("the density is too narrow for the grid spacing of the quadrature; use a larger scale")
+        raise TooLarge(f"the density is too narrow for the grid of the quadrature: its integral is {mass.sum():.3f}, "
+                       f"and {coarse.sum():.3f} with half the nodes; use a model of larger scale")
     return axes, mass

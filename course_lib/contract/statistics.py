@@ -56,7 +56,11 @@ def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
 
 
 def cell_masses(p: Tensor, axes: Sequence[Tensor]) -> Tensor:
-    """Trapezoid rule: probabilities (len(axis) - 1, ...) of the cells of a grid whose nodes have density p."""
+    """Trapezoid rule: probabilities of the cells of a grid; one fewer than the nodes along each axis.
+
+    p     density at the nodes, (len(axes[0]), len(axes[1]), ...)
+    axes  coordinates of the nodes along each axis
+    """
     for d, axis in enumerate(axes):
         step = axis.diff().reshape([-1 if d == e else 1 for e in range(p.dim())])
         p = (p.narrow(d, 0, len(axis) - 1) + p.narrow(d, 1, len(axis) - 1)) / 2 * step

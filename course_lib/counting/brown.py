@@ -22,7 +22,10 @@ class Bigrams(NamedTuple):
 
 
 def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
-    """Count the words and bigrams of all sequences; a bigram does not cross the boundary of two sequences."""
+    """Count the words and bigrams of `tokens`, one sequence (T,) or several, with ids 0 to `vocab_size` - 1.
+
+    A bigram does not cross the boundary of two sequences. Raises ValueError if there is no bigram.
+    """
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
     pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
     if len(pairs) == 0:
@@ -45,7 +48,7 @@ def mutual_information(table: np.ndarray) -> float:
 
 
 def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
-    """Counts of class bigrams, (C, C), given the class of each word and the word bigrams."""
+    """Counts of class bigrams, (C, C), given the class of each word, `classes` (V,), and the word bigrams `pairs`."""
     label = classes.cpu().numpy()
     size = int(label.max()) + 1
     return np.bincount(label[pairs.left] * size + label[pairs.right], pairs.count, size ** 2).reshape(size, size)
@@ -84,6 +87,8 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
 
 def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
     r"""Classes (V,) after greedy merging, -1 for words that do not occur.
+
+    ranked  ids of the words that occur, by decreasing frequency; the first `num_classes` start in their own classes
 
     With N bigrams, counts $N_{ij}$ of class bigrams and mutual information I, N I is, up to constants,
     $\sum f(N_{ij}) - \sum f(N_{i\cdot}) - \sum f(N_{\cdot j})$ with f(x) = x ln x. With
@@ -140,7 +145,10 @@ def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes: int) -> int:
     """Move each word of `ranked` to the class that maximizes I, by changing `label`; return the number of moves.
 
-    No class becomes empty. The arguments are the bigrams, the words in order of frequency, and their classes (V,).
+    No class becomes empty.
+
+    ranked  ids of the words that occur, by decreasing frequency
+    label   (V,), class of each word, changed in place
     """
     n = class_table(torch.from_numpy(np.where(label < 0, 0, label)), pairs)
     size = np.bincount(label[ranked], minlength=num_classes)
@@ -170,7 +178,7 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
 
 
 def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
-    """Change of N times the mutual information, (C,), if a word is added to each class.
+    """Change of N times the mutual information if a word is added to each of the C classes, (C,); N counts bigrams.
 
     n          (C, C), counts of class bigrams without those of the word
     out, into  (C,), counts of the classes that follow and that precede the word
@@ -197,7 +205,11 @@ def _neighbours(pairs: Bigrams) -> tuple[list, list]:
 
 
 def _by_class(neighbours: tuple[np.ndarray, np.ndarray], label: np.ndarray, size: int) -> np.ndarray:
-    """Sum the counts of a word's neighbors by class, (size,); words of label -1 are omitted."""
+    """Sum the counts of a word's neighbors by class, (size,).
+
+    neighbours  (ids, counts) of the neighbors
+    label       class of each word of the vocabulary; neighbors of label -1 are omitted
+    """
     words, count = neighbours
     inside = label[words] >= 0
     return np.bincount(label[words[inside]], count[inside], size)

@@ -24,7 +24,7 @@ def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[
 
 
 def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
-    """Distinct rows in lexicographic order, (G, m), and the count of each, (G,).
+    """The G distinct rows in lexicographic order, (G, m), and the count of each, (G,).
 
     A row is encoded as one integer in base V. Before the integers overflow, they are replaced by their ranks, which are
     smaller than the number of rows.
@@ -43,12 +43,13 @@ def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
 
 
 class Histories(nn.Module):
-    """Counts of the successors of each history of 0 to m symbols, sparse.
+    """Counts of the successors of H histories of 0 to m symbols, stored sparsely for the M pairs that occur.
 
     Histories are numbered, shorter ones first; 0 is the empty one. They form a tree: the parent of a history is the
     history without its oldest symbol. A walk from the latest symbol backwards meets every shorter history, as smoothing
     needs.
 
+    vocab_size       V, number of symbols
     depth  (H,)      number of symbols of each history
     keys   (H - 1,)  sorted: parent * V + oldest symbol, for histories 1, 2, ..., H - 1
     pairs  (M,)      sorted: history * V + next symbol, for each seen pair
@@ -69,9 +70,10 @@ class Histories(nn.Module):
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """Build the tree from distinct n-grams, a history and the next symbol in each row, and their counts (G,).
+        """Build the tree from G distinct n-grams: in each row a history of m - 1 symbols and the next symbol.
 
-        A count is added to all suffixes of the history as well.
+        counts      (G,), number of occurrences of each n-gram; also added to the counts of all suffixes of its history
+        vocab_size  number of symbols
         """
         h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each n-gram's history, by number
         depth, keys, pairs, count, size = [h[:1]], [], [], [], 1

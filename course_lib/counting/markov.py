@@ -92,9 +92,13 @@ class MarkovChain(AutoregressiveModel):
         r"""Estimate the probabilities from counts: maximum likelihood for $\alpha = 0$,
         add-alpha smoothing for $\alpha > 0$. Returns self.
 
-        $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Each sequence counts as one first
-        symbol and its transitions. With $\alpha = 0$ the row of a symbol without successor
-        is uniform, and an unseen transition has p = e^-100, so that its logit is finite.
+        tokens  one sequence (T,), or several sequences
+
+        $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$, where c(a, b) counts transitions
+        from a to b, c(a) all transitions from a, and V is the number of symbols. The first
+        symbol of each sequence is counted for the initial distribution. With $\alpha = 0$ the
+        row of a symbol without successor is uniform, and an unseen transition has p = e^-100,
+        so that its logit is finite.
         """
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")

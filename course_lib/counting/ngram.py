@@ -196,7 +196,7 @@ class NGram(AutoregressiveModel):
         m, size = self.memory + 1, self.vocab_size ** (self.memory + 1)
         if size > MAX_TABLE:
             raise ValueError(f"randomize would sample {self.vocab_size}^{m} = {size} counts; expected at most {MAX_TABLE}: "
-                             "test a model of the same class with fewer symbols")
+                             "use a model with a smaller vocab_size or a smaller n")
         place = self.vocab_size ** torch.arange(m - 1, -1, -1)
         grams = torch.arange(size)[:, None] // place % self.vocab_size               # all n-grams, sorted
         counts = torch.randint(0, 8, (size,), generator=generator)

@@ -23,7 +23,7 @@ def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[
 
 
 def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Integer[Tensor, " G"]]:
-    """Inverse of `pack`: return the n-grams (G, m) and their counts (G,), in int64.
+    """Inverse of `pack`: return the G n-grams (G, m) and their counts (G,), in int64.
 
     Raises ValueError if `packed` was not written by `pack` or is damaged.
     """
@@ -31,10 +31,11 @@ def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Int
         with np.load(io.BytesIO(packed.cpu().numpy().tobytes()), allow_pickle=False) as archive:
             columns, counts = (torch.from_numpy(archive[name].astype(np.int64)) for name in ("grams", "counts"))
     except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"packed cannot be decoded, because the file is damaged: {error}") from None
+        raise ValueError(f"packed, the stored n-gram counts, cannot be decoded ({error}); expected the result of "
+                         "`pack`: the file that it was loaded from is damaged, so store or download it again") from None
     if columns.dim() != 2 or counts.shape != columns.shape[1:]:
         raise ValueError(f"packed contains n-grams of shape {tuple(columns.shape)} and counts of shape {tuple(counts.shape)}; "
-                         "expected (m, G) and (G,): the file is damaged")
+                         "expected (m, G) and (G,): the file that it was loaded from is damaged")
     return columns.T.contiguous().to(packed.device), counts.to(packed.device)
 
 

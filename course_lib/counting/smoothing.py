@@ -33,7 +33,8 @@ class MaximumLikelihood(nn.Module):
     def fit(self, k: Tensor, count: Tensor) -> None:
         """Estimate the scheme's parameters, such as discounts, if it has any, from the counts of all n-grams.
 
-        count  (M,), the count of each n-gram; k  (M,), the number of symbols of its history
+        count  (M,), the counts of M distinct n-grams
+        k      (M,), the numbers of symbols of their histories
         """
 
     def randomize(self, generator: torch.Generator | None) -> None:
@@ -77,7 +78,8 @@ class Interpolated(MaximumLikelihood):
         self.register_buffer("weights", torch.full((order + 1, buckets), 0.5))       # lambda
 
     def bucket(self, total: Tensor) -> Tensor:
-        """Bucket of a count, floor(log2 c(h)), at most buckets - 1; frexp is exact, unlike a rounded logarithm."""
+        """Bucket of each history with count `total` = c(h): floor(log2 c(h)), at most buckets - 1; 0 if c(h) = 0."""
+        # frexp is exact, unlike a rounded logarithm
         return (torch.frexp(total.clamp(min=1).double()).exponent.long() - 1).clamp(max=self.weights.shape[1] - 1)
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
@@ -153,7 +155,8 @@ SCHEMES = ("none", "add", "interpolated", "kneser-ney")
 def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) -> MaximumLikelihood:
     """Create the smoothing scheme called `name`, one of SCHEMES, for histories of `order` symbols.
 
-    The other arguments are passed to the schemes that have them. Raises ValueError if the name is unknown.
+    `num_symbols`, `alpha` and `buckets` are passed to the schemes that have them. Raises ValueError if the name is
+    unknown.
     """
     if name == "none":
         return MaximumLikelihood()

@@ -22,9 +22,13 @@ __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_dat
 def load_data(name: str, **options) -> Splits:
     """Load the data set `name`, split into train, valid and test.
 
-    options  split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or 8
-             for "cifar10_small"; fold=0 to 9 and standardize=False for the tables "red_wine", "white_wine",
-             "parkinsons", "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k".
+    options  keyword arguments, the default first:
+             "digits": split="shuffled" or "writers" (the order of the file, mostly by writer); grey=False or True
+             "caltech101_silhouettes": split="own" or "official"
+             "cifar10_small": side=32, 16 or 8
+             "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing": fold=0 to 9 (the test part),
+             standardize=True or False
+             "multi30k": source="de", "en" or "fr"; target="en", "de" or "fr"
              Other data sets have no options
 
     Raises ValueError if the name or an option is unknown, DataError if a file is damaged or cannot be downloaded.

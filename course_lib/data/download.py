@@ -35,7 +35,7 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the download from an address failed."""
+    """Why the download from the address `url` failed."""
 
     url: str
     kind: str                                                        # "unreachable", "refused", "partial" or "altered"
@@ -86,9 +86,10 @@ def cache() -> Path:
 
 
 def local(name: str, file: File) -> Path | None:
-    """The path of a verified file in the folder COURSE_DATA; None if it is not there.
+    """The path of a file in the folder that the environment variable COURSE_DATA names; None if it is not there.
 
     name  name of the data set, for messages
+    file  the file, whose hash is verified
 
     Raises DataError if its hash is wrong. Such a file is neither ignored nor replaced, because the user put it there.
     """

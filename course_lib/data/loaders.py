@@ -60,7 +60,10 @@ def _describe(part: Tensor | str | list) -> str:
 
 
 def read(entry: Entry, **options) -> Splits:
-    """Load the data set of a registry entry; `options` has a value for each of its options."""
+    """Load the data set of a registry entry, with a value in `options` for each key of `entry.options`.
+
+    `info` of the result also contains the options, and protocol, licence, citation and key of the entry.
+    """
     load = globals()[entry.loader]
     splits = load(entry, **entry.arguments, **options)
     facts = {"comparable_with_papers": True, **splits.info, **options}

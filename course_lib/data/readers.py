@@ -66,7 +66,7 @@ def read_png(path: Path, height: int, width: int) -> np.ndarray:
 
 
 def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
-    """Read lines of `columns` zeros and ones between separators, as in .amat and .data files: uint8 (N, columns)."""
+    """Read N lines of `columns` zeros and ones between separators, as in .amat and .data files: uint8 (N, columns)."""
     raw = np.frombuffer(path.read_bytes(), np.uint8)
     if raw.size == 0 or raw.size % (2 * columns):
         raise _error(path.name, f"has {raw.size} bytes; expected lines of {2 * columns} bytes for {columns} values")

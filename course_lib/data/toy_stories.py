@@ -38,7 +38,7 @@ class Sentence(NamedTuple):
 
 
 class Story(NamedTuple):
-    """Sentences on one subject, a key of SUBJECTS."""
+    """A story: `sentences` on one `subject`, a key of SUBJECTS."""
 
     subject: str
     sentences: tuple[Sentence, ...]

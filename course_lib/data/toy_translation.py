@@ -33,7 +33,7 @@ PASTIMES = {"hiking": ("le", "escursioni"), "cooking": ("la", "cucina"), "readin
 
 
 class Pair(NamedTuple):
-    """A sentence, its translation, and their alignment."""
+    """A sentence `source`, its translation `target`, both as words, and their alignment."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]

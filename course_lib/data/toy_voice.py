@@ -27,15 +27,16 @@ def to_active(sentence: str) -> Pair:
     kinds = ((ADJECTIVES, source[1:1 + described]), (THINGS, source[-5:-4]), (VERBS, source[-3:-2]),
              (NAMES, source[-1:]))
     if not fits or any(word not in known for known, words in kinds for word in words):
-        raise ValueError(f"sentence is {sentence!r}; expected 'the ... {THINGS[0]} was {VERBS[0]} by {NAMES[0]}', each "
-                         "word from the grammar")
+        raise ValueError(f"sentence is {sentence!r}; expected a passive sentence such as 'the {ADJECTIVES[0]} "
+                         f"{THINGS[0]} was {VERBS[0]} by {NAMES[0]}', with words from ADJECTIVES, THINGS, VERBS and "
+                         f"NAMES of {__name__}")
     n = len(source)
     phrase = tuple((i,) for i in range(described + 2))
     return Pair(source, (source[-1], source[-3], *source[:described + 2]), ((n - 2, n - 1), (n - 4, n - 3), *phrase))
 
 
 def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int = 3) -> list[Pair]:
-    """Sample `num` pairs with `least` to `most` distinct adjectives."""
+    """Sample `num` pairs of a passive sentence and its active form, with `least` to `most` distinct adjectives each."""
     if not 0 <= least <= most <= len(ADJECTIVES):
         raise ValueError(f"least is {least} and most is {most}; expected 0 <= least <= most <= {len(ADJECTIVES)}")
 

@@ -18,7 +18,8 @@ def exhaustive(model: nn.Module, length: int | None = None, context: Any = None,
                num_return: int = 1, length_penalty: float | int = 0.0) -> Decoded:
     """Score every sequence; return the `num_return` best, or all if there are fewer: `tokens` (1, num_return, T).
 
-    Scores as in `beam_search`, by default without length normalization; other arguments as in `course_lib.decoding`.
+    Scores and `length_penalty` are as in `beam_search`, by default without length normalization; `length`, `context`
+    and `eos_id` are as in `course_lib.decoding`.
     Raises ValueError if the context has more than one row, or if there are more than 65536 prefixes of the same length.
     """
     n, V = sizes(model, length, eos_id)

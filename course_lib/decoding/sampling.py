@@ -21,7 +21,12 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
            eos_id: int | None = None) -> Decoded:
     r"""Greedy search, $\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$: one sequence per row, `tokens` (B, T).
 
-    The result need not be the most probable sequence. Arguments as in `course_lib.decoding`. Slides: "Greedy search".
+    length   number of variables, given values included, for a model of sequences of any length
+    context  the condition, (B, ...), such as prompts; or a tuple of tensors, such as prompts and their mask
+    batch    number of rows B if there is no context, default 1
+    eos_id   the value that ends a sequence and is part of it; None: every sequence has full length
+
+    The result need not be the most probable sequence. Slides: "Greedy search".
     """
     return _generate(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
 

@@ -71,7 +71,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def gather(tokens: Integer[Tensor, "B k T"], row: Integer[Tensor, "B C"]) -> Integer[Tensor, "B C T"]:
-    """For each batch row b, select the sequences tokens[b, row[b]], (B, C, T)."""
+    """For each batch row b, select C of its k sequences: tokens[b, row[b]], (B, C, T)."""
     return tokens.gather(1, row[..., None].expand(-1, -1, tokens.shape[-1]))
 
 

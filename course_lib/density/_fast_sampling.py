@@ -20,7 +20,7 @@ class Sampler:
         return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
 
     def check(self) -> None:
-        """Raise ValueError if a raw parameter was NaN. Nothing to do here: the family raises it at each call."""
+        """Raise ValueError if a raw parameter was NaN. Empty in this class, because `family.draw` does it."""
 
 
 class Thresholds(Sampler):

@@ -12,9 +12,10 @@ from course_lib.density._fast_sampling import Sampler
 class SortedWeights:
     """Layers of a MADE with hidden units sorted by degree, and inputs and outputs in sampling order.
 
-    Sorted, the units of degree m are the rows `count[m - 1] : count[m]`, and their inputs the first `count[m]` columns.
-    A unit of degree m depends on the first m variables, so it is computed once, when the m-th is known. A sample
-    therefore costs as many multiplications as one forward pass.
+    `counts[l][m]` is the number of units of layer l with degree at most m; layer 0 is the input. Sorted, the units of
+    degree m of layer l are the rows `counts[l][m - 1] : counts[l][m]` of its weights, and their inputs are the first
+    `counts[l - 1][m]` columns. A unit of degree m depends on the first m variables, so it is computed once, when the
+    m-th is known. A sample therefore costs as many multiplications as one forward pass.
     """
 
     def __init__(self, model: nn.Module):

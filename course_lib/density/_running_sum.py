@@ -31,7 +31,10 @@ def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, 
 
 def in_place(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
              b: Tensor) -> Float[Tensor, "n B P"]:
-    """`running_sum` for a CPU: one variable after another, overwriting one (B, H) tensor, which stays in the cache."""
+    """`running_sum` for a CPU: one variable after another, overwriting one (B, H) tensor, which stays in the cache.
+
+    The arguments are in sampling order, and so is the result, (n, B, P).
+    """
     return RunningSum.apply(family.encode(x, W.dtype).transpose(0, 1).contiguous(), W, c, V, b)
 
 
@@ -53,7 +56,11 @@ def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tenso
 
 def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B m"], W: Float[Tensor, "m E H"],
               V: Float[Tensor, "m P H"], b: Float[Tensor, "m P"]) -> tuple[Tensor, Tensor]:
-    """Raw parameters (m, B, P) of the next m variables x, and the pre-activation after them; `a` is the one before."""
+    """Raw parameters (m, B, P) of the next m variables x, and the pre-activation (B, H) after them.
+
+    a        pre-activation before these variables
+    W, V, b  as in `running_sum`, for these variables
+    """
     adds = family.linear(x, W)                                       # (m, B, H): contributions to later variables
     earlier = torch.ones(len(W), len(W), dtype=W.dtype, device=W.device).tril(-1)
     within = (earlier @ adds.flatten(1)).view_as(adds)               # contributions of earlier variables of the block

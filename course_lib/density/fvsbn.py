@@ -75,5 +75,5 @@ class FVSBN(AutoregressiveModel):
     # faster sampling: the same values, many variables at once
     def draw_all(self, u: Float[Tensor, "num n 1"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Float[Tensor, "num n"]:
-        """Same samples as `AutoregressiveModel.draw_all`, solved for a block of variables at a time."""
+        """Same samples and arguments as `AutoregressiveModel.draw_all`, solved for a block of variables at a time."""
         return solve(self.weight, self.bias, self.order, u[..., 0], given, known)

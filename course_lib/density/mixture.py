@@ -69,7 +69,7 @@ class Mixture(nn.Module):
                length: int | None = None) -> Tensor:
         """Sample `num` rows (num, n): a component for each row, then the row from the component.
 
-        The other arguments are those of `AutoregressiveModel.sample`. Known values do not change the probabilities of
+        The other arguments are as in `AutoregressiveModel.sample`. Known values do not change the probabilities of
         the components, so samples given known values are not exact.
         """
         if num < 1:

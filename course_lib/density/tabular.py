@@ -59,7 +59,7 @@ class CPT(Factor):
         self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))
 
     def row(self, parents: Tensor) -> Int[Tensor, "B"]:
-        """Row index (B,) of parent values (B, m)."""
+        """Index (B,) of the row of the table for the values `parents` (B, m) of the m parents."""
         return (parents.long() * self.place).sum(dim=1)
 
     def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
@@ -234,7 +234,7 @@ class Tabular(Factorized):
 
 
 def all_states(n: int, num_values: int = 2, device=None) -> Int[Tensor, "N n"]:
-    """All values of n variables, (num_values^n, n), the last variable varying fastest."""
+    """All states of n variables with values 0 to num_values - 1, (num_values^n, n), the last one varying fastest."""
     r = torch.arange(num_values ** n, device=device)
     place = num_values ** torch.arange(n - 1, -1, -1, device=device)
     return r[:, None] // place % num_values

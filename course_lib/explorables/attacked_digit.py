@@ -24,7 +24,7 @@ SIGNS = "0123456789abcdefg"                                          # one chara
 
 
 class Seen(NamedTuple):
-    """An image of n pixels, its likelihood under the PixelCNN and its class probabilities."""
+    """An image of n pixels, its log-likelihood in nats under the PixelCNN, its class probabilities and its p-value."""
 
     x: Int[Tensor, " n"]                                             # gray levels, row by row
     log_p: Float[Tensor, " n"]                                       # ln p of each pixel given the pixels before it

@@ -187,9 +187,12 @@ def _check_model(model: object, words: Sequence[str]) -> GPT:
     if not isinstance(model, GPT):
         raise ValueError(f"model is a {type(model).__name__}; expected a GPT")
     c = model.config
-    if c.bos_id is None or not c.tied or c.activation != "gelu_tanh":
-        raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; expected a "
-                         "start symbol, tied embeddings and 'gelu_tanh'")
+    if c.bos_id is None:
+        raise ValueError("model has bos_id None; expected the id of a start symbol")
+    if not c.tied:
+        raise ValueError(f"model has tied {c.tied}; expected True, embeddings shared with the output layer")
+    if c.activation != "gelu_tanh":
+        raise ValueError(f"model has activation {c.activation!r}; expected 'gelu_tanh'")
     if len(words) != c.vocab_size:
         raise ValueError(f"words has {len(words)} names; expected {c.vocab_size}, one for each id of the vocabulary")
     return model

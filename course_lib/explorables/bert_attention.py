@@ -52,7 +52,12 @@ def twin(bert: BERT, seed: int = 0) -> BERT:
 
 
 def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
-    r"""Attention weights $\alpha$ of one text in every layer and head, rounded to 1/10,000; row i is query i."""
+    r"""Attention weights $\alpha$ of a text in every layer and head, (L, H, T, T), rounded to 1/10,000.
+
+    Row i belongs to query i.
+
+    tokens  ids of the text, [CLS] and [SEP] included
+    """
     weights = torch.cat(bert.attention_weights(tokens[None]))        # (L, H, T, T)
     return (weights.double() * STEPS).round() / STEPS
 
@@ -60,11 +65,11 @@ def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
 @torch.no_grad()
 def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Sequence[int]] = ()
           ) -> Float[Tensor, " N"]:
-    r"""$-\ln p$ in nats of each token between [CLS] and [SEP] when only this token is masked.
+    r"""$-\ln p$ in nats of each of the N = T - 2 tokens between [CLS] and [SEP] when only this token is masked.
 
     tokens   ids, [CLS] and [SEP] included
     mask_id  id of [MASK]
-    off      ablated heads, pairs (layer, head)
+    off      ablated heads, pairs (layer, head), both counted from 0
     """
     asked = torch.arange(1, len(tokens) - 1)
     rows = tokens.repeat(len(asked), 1)                              # (T - 2, T), one masked in each
@@ -94,12 +99,13 @@ class BertAttention(Explorable):
     tokenizer  tokenizer of `model`, with [CLS], [SEP] and [MASK]
     sentences  texts to choose from
     sentence   index of the selected text
-    shown      selected head, [layer, head]
+    shown      selected head, [layer, head], both counted from 0
     word       index of the selected token, 0 for [CLS]
     side       "looks" if `word` is the query, "looked at" if it is the key
     untrained  show an untrained model of the same configuration
 
-    Raises ValueError for another kind of model, for too many or too long texts, and for values out of range.
+    Raises ValueError if the model is not a BERT, for values out of range, and if the attention weights of all texts
+    exceed 300,000 characters in base64, so that fewer or shorter texts are needed.
 
     >>> BertAttention().text().splitlines()[0].split(". ")[1]
     'Layer 2, head 1: my brother and his wife live in new york .'
@@ -154,19 +160,23 @@ class BertAttention(Explorable):
 
     @property
     def costs(self) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
-        """The loss of each masked word in nats, with all heads and with the selected one ablated."""
+        """Losses (N,) in nats of the tokens of the selected sentence: with all heads, and without head `shown`."""
         every = self._costs[self.sentence]
         return every[0], every[1 + self.shown[0] * self.size[1] + self.shown[1]]
 
     def cost_of(self, layer: int, head: int) -> float:
-        """The increase of the mean loss in nats per masked word when a head is ablated, over all sentences."""
+        """The increase of the mean loss in nats per masked word, over all sentences, when a head is ablated.
+
+        layer, head  numbers of the layer and of the head, from 0
+        """
         row = 1 + layer * self.size[1] + head
         return torch.cat([nats[row] - nats[0] for nats in self._costs]).mean().item()
 
     def sharpness_of(self, layer: int, head: int, untrained: bool = False) -> float:
         """The largest attention weight of each query of a head, averaged over all sentences.
 
-        untrained  use the untrained model
+        layer, head  numbers of the layer and of the head, from 0
+        untrained    use the untrained model
         """
         most = [both[int(untrained)][layer, head].max(dim=1).values for both in self._maps]
         return torch.cat(most).mean().item()

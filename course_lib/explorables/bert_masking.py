@@ -95,8 +95,8 @@ def reads(tokens: Sequence[str], fate: Int[Tensor, "T"], r: Float[Tensor, "T"], 
 def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: int, draws: int) -> list[Count]:
     """Count selected tokens, their corruptions, and samples without a selected token, over `draws` samples of `fates`.
 
-    The other arguments are those of `fates`, and the seed of its uniform numbers. The figure shows the first of the
-    samples. Selections by hand are ignored.
+    `ordinary`, `rate` and `shares` are as in `fates`; `seed` is the seed of its uniform numbers. The figure shows the
+    first sample. Selections by hand are ignored.
     """
     T = len(ordinary)
     u, f, _ = uniforms(seed, 3 * T * draws).view(draws, 3, T).unbind(1)
@@ -196,7 +196,7 @@ class MaskingForBert(Explorable):
 
     @property
     def counts(self) -> list[Count]:
-        """Observed counts and their probabilities, over `draws` samples."""
+        """Counts of selected tokens and of each corruption in `draws` samples, and their probabilities."""
         return counts(self.ordinary, self.rate, self.shares, self.seed, self.draws)
 
     def text(self) -> str:
@@ -232,8 +232,8 @@ class MaskingForBert(Explorable):
     def _valid_hand(self, proposal):
         hand, T = proposal["value"], len(self.words) + 2
         if len(hand) != T or not set(hand) <= {BY_DRAW, NOT_CHOSEN, CHOSEN}:
-            raise ValueError(f"hand is {hand}; expected {T} numbers, one per token with [CLS] and [SEP]: 1 selected, 0 "
-                             "not selected, -1 as sampled")
+            raise ValueError(f"hand is {hand}; expected {T} numbers, one per token, [CLS] and [SEP] included: 1 to "
+                             "select the token, 0 not to select it, -1 to sample its selection")
         return hand
 
     @traitlets.validate("shares")

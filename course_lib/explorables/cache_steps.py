@@ -69,9 +69,11 @@ def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
 
 
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
-    """The cost of an operation, an index in OPERATIONS, in all layers, for `new` positions with `keys` keys each.
+    """The cost of an operation in all layers, as numbers of multiplications, exponentials and stored values.
 
-    cached  whether keys and values are stored in a cache
+    operation  index in OPERATIONS
+    new, keys  number of positions that are computed, and of the keys of each
+    cached     whether keys and values are stored in a cache
     """
     L, D, H, F, V = size
     if operation in (SCORES, SUM):
@@ -85,7 +87,11 @@ def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
 
 
 def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
-    """Yield the total cost after each operation, nine operations per pass, without end; arguments as in `rows`."""
+    """Yield the total cost after each operation, nine operations per pass, without end.
+
+    prompt  number of words of the prompt
+    cached  whether keys and values are stored in a cache
+    """
     total = Work()
     for i in count():
         number, operation = divmod(i, len(OPERATIONS))
@@ -113,7 +119,9 @@ def halvings(tokens: int) -> list[int]:
 
 
 def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
-    """The state of each position (row) and operation (column) in the pass of operation `at`; arguments as in `running`.
+    """The state of each position (row) and operation (column) in the pass of operation `at`.
+
+    `prompt`, `at` and `cached` are as in `running`.
 
     "now" computed by operation `at`; "done" computed earlier in this pass; "kept" keys and values that are in the
     cache; "read" cached keys or values that operation `at` uses; "" not computed.

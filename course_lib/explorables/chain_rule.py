@@ -76,10 +76,11 @@ def kl(p: Float[Tensor, "2 2 2"], q: Float[Tensor, "2 2 2"]) -> Float[Tensor, ""
 
 def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
           ) -> Float[Tensor, " 3"]:
-    r"""The KL divergence of each factor due to its dropped parents, in nats, in this order; the sum is $KL(p \| q)$.
+    r"""The KL divergence of each factor due to its dropped parents, (3,), in nats, in the order `order`.
 
-    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information. The
-    arguments are those of `project`.
+    The sum is $KL(p \| q)$, and a term is
+    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information.
+    `conditionals`, `order` and `dropped` are as in `project`.
     """
     p = joint_from_conditionals(conditionals, order).permute(tuple(order))
     q = project(conditionals, order, dropped)
@@ -237,7 +238,8 @@ class ChainRule(Explorable):
     def _valid_dropped(self, proposal):
         for pair in proposal["value"]:
             if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= {0, 1, 2}:
-                raise ValueError(f"dropped contains {pair}; expected pairs of two different variables of 0, 1, 2")
+                raise ValueError(f"dropped contains {pair}; expected pairs of two different variables, numbered 0 to "
+                                 "2, such as [0, 2]")
         return proposal["value"]
 
 

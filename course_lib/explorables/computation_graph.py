@@ -50,7 +50,7 @@ LARGEST = 10
 
 
 class Steps(NamedTuple):
-    """Values and gradients of the nodes after some steps; None if not yet computed."""
+    """`values` and `gradients` of the nodes after some steps; None if not yet computed."""
 
     values: list[float | None]
     gradients: list[float | None]

@@ -62,7 +62,10 @@ class Task(NamedTuple):
 
 
 def numbers_of(objective: int, seed: int, reading: int) -> Iterator[float]:
-    """The uniform numbers of an objective in epoch `reading`; objectives that select words have the same numbers."""
+    """The uniform numbers in [0, 1) for an objective, an index in OBJECTIVES, in epoch `reading` of the run `seed`.
+
+    The objectives that select single words have the same numbers.
+    """
     kind = 0 if NAMES[objective] in ("RoBERTa", "ELECTRA", "BART: masked", "BART: deleted") else objective
     return iter(uniforms((seed * 128 + reading) * 16 + kind + 1, NUMBERS))
 
@@ -145,7 +148,10 @@ def poisson(mean: float, u: float) -> int:
 
 
 def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[int]:
-    """Lengths of spans that sum to `budget`: Poisson samples with mean `mean`, 0 included, the last one truncated."""
+    """Lengths of spans that sum to `budget`: Poisson samples with mean `mean`, 0 included, the last one truncated.
+
+    numbers  uniform numbers in [0, 1), from `numbers_of`
+    """
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(poisson(mean, next(numbers)), budget - sum(lengths)))
@@ -186,7 +192,10 @@ def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -
 
 
 def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """The text with a sentinel in place of each span, and the target: each sentinel with its span, then a last one."""
+    """The text with a sentinel in place of each span, and the target: each sentinel with its span, then one more.
+
+    spans  pairs (start, end) of positions in `tokens`, end excluded, in order
+    """
     reads, tells, at = [], [], 0
     for (start, end), sentinel in zip(spans, SENTINELS):
         reads += [*tokens[at:start], sentinel]

@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The arguments of `DecodingTree` that determine a search; top_k 0 and top_p 1 keep all symbols."""
+    """The arguments of the same names of `DecodingTree`; top_k 0 and top_p 1 keep all symbols."""
 
     strategy: str = "greedy"
     width: int = 2

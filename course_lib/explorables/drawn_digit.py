@@ -123,9 +123,11 @@ class DrawnDigit(Explorable):
 
 
 def _check(model: object) -> ImageModel:
-    if not isinstance(model, ImageModel) or not isinstance(model.conditional, Bernoulli):
-        what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
-        raise ValueError(f"models contains a {what}; expected image models of course_lib.pixels with Bernoulli()")
+    if not isinstance(model, ImageModel):
+        raise ValueError(f"models contains a {type(model).__name__}; expected image models of course_lib.pixels")
+    if not isinstance(model.conditional, Bernoulli):
+        raise ValueError(f"models contains a {type(model).__name__} with conditional {model.conditional}; expected "
+                         "Bernoulli()")
     channels, height, width = model.shape
     if channels != 1 or height != width or model.classes is not None:
         raise ValueError(f"models contains a model of shape {list(model.shape)} and {model.classes or 'no'} classes; "

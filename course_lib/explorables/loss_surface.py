@@ -31,7 +31,10 @@ TITLES = {"valley": "an elongated quadratic loss", "bowl": "a round quadratic lo
 
 
 def noise(seed: int, steps: int) -> list[tuple[float, float]]:
-    r"""A pair of samples of $\mathcal N(0, 1)$ for each step, by the Box-Muller transform."""
+    r"""A pair of samples of $\mathcal N(0, 1)$ for each of `steps` steps, by the Box-Muller transform.
+
+    seed  seed of `uniforms`
+    """
     u = uniforms(seed, 2 * steps)
     size = [math.sqrt(-2 * math.log(a)) for a in u[::2]]
     return [(r * math.cos(2 * math.pi * b), r * math.sin(2 * math.pi * b)) for r, b in zip(size, u[1::2])]
@@ -44,7 +47,9 @@ def path(surface: str, optimizer: str, rate: float, start: Sequence[float], step
     surface    key of SURFACES
     optimizer  key of OPTIMIZERS
     rate       learning rate
+    steps      number of steps
     sigma      standard deviation of the noise that is added to the gradient
+    seed       seed of the noise
     """
     theta = nn.Parameter(torch.tensor(start, dtype=torch.float64))
     rule, gradient, found = OPTIMIZERS[optimizer]([theta], rate), SURFACES[surface][1], [theta.detach().clone()]

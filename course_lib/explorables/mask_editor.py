@@ -49,7 +49,10 @@ def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"
 
 
 def presets(n: int) -> dict[str, list[list[bool]]]:
-    """{name: mask} for n words, the last of which counts as padding."""
+    """{name: mask (n, n)}: mask[i][j] is True if word i, a query, may attend to word j, a key.
+
+    n  number of words; in the masks with padding the last word is padding
+    """
     rows = range(n)
     return {
         "none: every word sees every word": [[True for j in rows] for i in rows],
@@ -61,7 +64,7 @@ def presets(n: int) -> dict[str, list[list[bool]]]:
 
 
 def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
-    """A sentence on whether a model with this mask in both layers is causal."""
+    """A sentence on whether a model for the text `words` with this mask in both layers is causal."""
     first, n = first_layer(mask), len(words)
     later = [(i, j) for i in range(n) for j in range(i + 1, n) if first[i, j]]
     if not later:

@@ -63,7 +63,10 @@ def pack(model: NADE) -> str:
 
 
 def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> list[dict]:
-    """The upper and the lower half of each binary image as given pixels, labeled with the class of the digit."""
+    """The upper and the lower half of each binary image as given pixels, labeled with its digit.
+
+    classes  the digit of each image
+    """
     n, found = images.shape[1], []
     for place, keep in (("upper", slice(0, n // 2)), ("lower", slice(n // 2, n))):
         for digit, image in zip(classes.tolist(), images):

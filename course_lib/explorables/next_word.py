@@ -49,7 +49,10 @@ class After(NamedTuple):
 
 
 def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
-    """Reshape the distribution `log_p`: temperature, top-k, top-p, in this order; if `late`, temperature comes last."""
+    """Apply temperature, top-k and top-p of `setting`, in this order, to the distribution `log_p` of the next word.
+
+    If `setting.late`, the temperature is applied last.
+    """
     k = setting.top_k if setting.cut in ("top-k", "both") else None
     p = setting.top_p if setting.cut in ("top-p", "both") else None
     if setting.late:
@@ -98,7 +101,7 @@ class NextWord(Explorable):
     cut           "none", "top-k", "top-p" or "both"
     temperature   0 to 2
     top_k, top_p  number of words that top-k keeps, from 1; probability mass that top-p keeps, 0 < top_p <= 1
-    late          apply the temperature after top-k and top-p, unlike the library
+    late          apply the temperature after top-k and top-p; `course_lib.decoding` applies it before them
     draws, seed   number of samples, 0 to 40, and their seed, 0 or more
 
     Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.

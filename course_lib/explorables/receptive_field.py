@@ -35,7 +35,10 @@ class _OpenGated(_ShowsItself, GatedPixelCNN):
 
 
 def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str) -> ImageModel:
-    """An untrained network for images of SIDE x SIDE pixels; `kind` is `network`, the rest as in `ReceptiveField`."""
+    """An untrained network for images of SIDE x SIDE pixels.
+
+    `kind` is the `network` of `ReceptiveField`; the other arguments have the same names in both.
+    """
     classes = KINDS if mask == "A" else {"pixelcnn": _OpenPixelCNN, "gated": _OpenGated}
     return classes[kind]((colors, SIDE, SIDE), 2 * colors, depth, first, kernel)
 
@@ -43,7 +46,7 @@ def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: s
 def field(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str, variable: int) -> Bool[Tensor, " n"]:
     """True for each value on which the factor of value `variable` depends; value c SIDE^2 + p is color c of pixel p.
 
-    The other arguments are those of `network`.
+    The other arguments are as in the function `network`.
     """
     return network(kind, first, kernel, depth, colors, mask).receptive_field[variable]
 

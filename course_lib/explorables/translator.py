@@ -51,7 +51,10 @@ def attention_of(model: Transformer) -> dict[str, MultiHeadAttention]:
 
 @contextmanager
 def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
-    """A context in which the heads `off`, pairs (part, index), are ablated in the model."""
+    """A context manager in which the heads `off` are ablated in the model.
+
+    off  pairs (part, index): "encoder", "decoder" or "cross", and the number of the head from 0
+    """
     with ExitStack() as stack:
         for part, layer in attention_of(model).items():
             stack.enter_context(silenced(layer, [head for each, head in off if each == part]))

@@ -121,7 +121,10 @@ def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"
 
 def random_start(x: Int[Tensor, "B n"], eps: int, levels: int, where: Bool[Tensor, "B n"] | None,
                    generator: torch.Generator) -> Int[Tensor, "B n"]:
-    """Random start of an attack: add a uniform integer in -eps..eps to each pixel that may change."""
+    """Random start of an attack: add a uniform integer in -eps..eps to each pixel, and clip to the levels 0..levels-1.
+
+    where  True for pixels that may change; None: all
+    """
     start = clipped(x + torch.randint(-eps, eps + 1, x.shape, generator=generator), x, eps, levels)
     return start if where is None else torch.where(where, start, x)
 
@@ -132,7 +135,10 @@ def clipped(changed: Int[Tensor, "B n"], x: Int[Tensor, "B n"], eps: int, levels
 
 
 def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """Return x as int64 on the CPU. Raises ValueError if x, y, eps or `where` has a wrong shape, dtype or value."""
+    """Return x as int64 on the CPU. Raises ValueError if x, y, eps or `where` has a wrong shape, dtype or value.
+
+    The arguments are as in `fgsm`: images with levels 0 to `levels` - 1, and their classes y (B,).
+    """
     if x.dim() != 2 or len(x) == 0:
         raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), at least one image, flattened")
     if x.is_floating_point() or x.is_complex():

@@ -82,7 +82,10 @@ class ImageClassifier(nn.Module):
 
 
 def shifted(x: Shaped[Tensor, "B n"], shape: Sequence[int]) -> Shaped[Tensor, "B n"]:
-    """Shift each image at random, from torch's generator, by -1, 0 or 1 pixels along both axes; pad with 0."""
+    """Shift each image at random, from torch's generator, by -1, 0 or 1 pixels along both axes; pad with 0.
+
+    shape  (H, W), with n = H W
+    """
     H, W = shape
     padded = F.pad(x.view(-1, H, W), (1, 1, 1, 1))                   # (B, H + 2, W + 2)
     down, right = torch.randint(3, (2, len(x), 1), device=x.device)

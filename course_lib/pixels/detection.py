@@ -77,7 +77,11 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
                  seed: int = 0) -> tuple[float, float]:
     """Bootstrap percentile interval (low, high) of `auc`, with coverage `level`.
 
-    The scores are resampled `repeats` times. If they are separable, the width of the interval is 0.
+    clean, other  scores of the two groups, as in `auc`
+    repeats       number of bootstrap samples, each drawn with replacement within the groups
+    seed          seed of the samples
+
+    If the scores are separable, the width of the interval is 0.
     """
     if repeats < 1 or not 0 < level < 1:
         raise ValueError(f"repeats is {repeats} and level is {level}; expected repeats of at least 1 and a level in (0, 1)")

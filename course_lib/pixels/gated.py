@@ -38,10 +38,11 @@ class GatedLayer(nn.Module):
     inputs, width  channels of the input, and of the output of each stack
     k              size of the kernels
     kind, groups   mask of the horizontal stack, as in `kernel_mask`
-    classes        number of classes c, None for none
+    classes        number of classes c, None for a model without classes
+    dropout        dropout probability after the gate of the horizontal stack
 
-    The vertical stack does not depend on the horizontal one. `down` adds its pre-activations to those of the horizontal
-    stack.
+    The vertical stack does not depend on the horizontal one. The layer `down` maps the pre-activations of the vertical
+    stack to a term of the pre-activations of the horizontal stack.
     """
 
     def __init__(self, inputs: int, width: int, k: int, kind: str, groups: int, classes: int | None, dropout: float):
@@ -54,7 +55,11 @@ class GatedLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def above(self, v: Tensor, label: Tensor | None, run: Run) -> tuple[Tensor, Tensor]:
-        """Output of the layer in the vertical stack for the input v, and its contribution to the horizontal stack."""
+        """Output of the layer in the vertical stack for the input v, and its contribution to the horizontal stack.
+
+        label  class of each image, (B,), or None
+        run    applies a convolution, as `Run`: to whole feature maps, or in sampling to the newest row
+        """
         y = run(self.vertical, v)                                    # (B, 2 width, rows, W)
         down = self.down(y)
         if self.of_class is not None:
@@ -90,8 +95,8 @@ class GatedPixelCNN(ImageModel):
     dropout      dropout probability after a gate of the horizontal stack
     conditional, colors, classes  as in `ImageModel`
 
-    The input of the vertical stack is the image shifted down by one row. It therefore needs no masks: its kernels may
-    include the current row, which holds rows above only. The first horizontal layer has mask A and no residual
+    The input of the vertical stack is the image shifted down by one row, so its kernels need no masks: row r of the
+    shifted image is row r - 1 of the image. The first horizontal layer has mask A and no residual
     connection, which would give a pixel access to itself. With enough layers the receptive field includes all earlier
     pixels.
 

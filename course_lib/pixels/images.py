@@ -180,10 +180,12 @@ class ImageModel(AutoregressiveModel):
         raise NotImplementedError(f"{type(self).__name__} does not define seen(image)")
 
     def field_of(self, seen: Bool[Tensor, "n in H W"], layer: MaskedConv2d, kind: str) -> Bool[Tensor, "n groups H W"]:
-        """`widened` by the mask of a masked layer of kind "A" or "B", with one channel per group.
+        """Receptive field after a masked layer of kind "A" or "B", with one channel per color group.
 
-        The mask is computed by `kernel_mask` and not taken from the layer, so that the contract can detect a wrong
-        mask.
+        seen  receptive field of the input of the layer, as in `widened`
+
+        The mask is computed by `kernel_mask` and not taken from the layer, so that `course_lib.contract.check_causal`
+        can detect a wrong mask.
         """
         rows, k = layer.kernel_size
         mask = kernel_mask(k, kind, self.groups, seen.shape[1], self.groups)

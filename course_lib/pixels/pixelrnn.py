@@ -117,9 +117,9 @@ class DiagonalBiLSTM(PixelRNN):
     the states of its right and upper neighbors. Together they cover all earlier pixels. *Skewing* shifts row r by r
     columns, so that a diagonal becomes a column. There are H + W - 1 steps, each a convolution with two taps.
 
-    The second LSTM depends on pixels to the right, which are sampled later, so its output is shifted down by one row:
-    a factor then depends only on rows above its pixel. Because of this shift the first convolution of the second LSTM
-    may include the center (mask B); with mask A the last pixel of the row above would be lost.
+    The second LSTM depends on pixels to the right, which are sampled later. Its output is therefore shifted down by one
+    row, so that it adds a dependence on the rows above a pixel only. Because of this shift the first convolution of the
+    second LSTM may include the center (mask B); with mask A the last pixel of the row above would be lost.
 
     shape, width, depth, first, dropout, conditional, colors, classes  as in `PixelRNN`
     mirrored     mask of the first convolution of the second LSTM: "B", or "A" for comparison

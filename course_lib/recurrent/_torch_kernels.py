@@ -16,10 +16,11 @@ def has_kernel(cell: nn.Module) -> bool:
 
 
 def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-    """Hidden states after every step, and the state after the last step, starting from `state`.
+    """Run torch's kernel with the weights of `cell` over the inputs x, starting from `state`.
 
-    torch adds one bias to W_x x and another to W_h h. The cells have one bias, so the second is 0, except for the
-    candidate of a GRU.
+    Returns the hidden states after every step, and the state after the last step. torch adds one bias to W_x x and
+    another to W_h h. The cells have the first only, so the second is 0, except in the candidate of a GRU, where it is
+    the parameter `b_hn`.
     """
     W_x, W_h, b = cell.W_x, cell.W_h, cell.b
     b_h = torch.zeros_like(b)

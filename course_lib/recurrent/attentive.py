@@ -16,7 +16,7 @@ from course_lib.tokenizers.batching import Padded
 
 
 class Past(NamedTuple):
-    """State of each row: the states of the layers, all hidden states so far, and the logits of the next token."""
+    """State of each row: `memory`, the states of the layers after the last token, and the fields below."""
 
     memory: Memory
     states: Tensor                                                   # (B, S, H): hidden states h_1, ..., h_t
@@ -31,7 +31,7 @@ class AttentiveLM(RecurrentLM):
     score  "dot", "scaled dot", "bilinear" or "additive": the score of query h_t and key h_tau
 
     The sum is over the states *before* h_t, because the output layer gets h_t anyway: $\alpha_{t,1} + \dots +
-    \alpha_{t,t-1} = 1$, and $c_1 = 0$. The other arguments are those of `RecurrentLM`, without `learned_start`. A token
+    \alpha_{t,t-1} = 1$, and $c_1 = 0$. The other arguments are as in `RecurrentLM`, without `learned_start`. A token
     costs O(t H), while without attention the cost does not depend on t.
 
     Slides: "Storing All Previous Hidden States", "Attention as a Similarity-Based Weighting" (one slide sums to t, the
@@ -58,7 +58,7 @@ class AttentiveLM(RecurrentLM):
         return {name: value for name, value in super().config.items() if name != "learned_start"} | {"score": self.kind}
 
     def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
-        """Logits (B, T, V) and the states of the layers after the last token.
+        """Logits (B, T, V) for tokens (B, T), and the states of the layers after the last token.
 
         Raises ValueError if `memory` is given, because it does not contain the earlier hidden states.
         """

@@ -49,11 +49,14 @@ class Cell(nn.Module):
             nn.init.uniform_(p, -hidden ** -0.5, hidden ** -0.5)
 
     def ahead(self, x: Float[Tensor, "... I"]) -> Float[Tensor, "... G"]:
-        """Part of a step that depends on the input only: W_x x + b, of shape (..., G), for any number of steps."""
+        """Part of a step that depends on the input only: W_x x + b, for any number of steps.
+
+        Its shape is (..., G) for x (..., I), with G = `gates` * `hidden`.
+        """
         return F.linear(x, self.W_x, self.b)
 
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
-        """Return the next state, given a (B, G), the result of `ahead`, and the previous state."""
+        """Return the next state, given a (B, G), the result of `ahead` for the step, and the previous state."""
         raise NotImplementedError(f"{type(self).__name__} does not define step(a, state)")
 
     def forward(self, x: Float[Tensor, "B I"], state: State | None = None) -> State:

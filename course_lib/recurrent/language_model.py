@@ -188,7 +188,7 @@ class RecurrentLM(AutoregressiveModel):
         self.prompt(batch, context)
 
     def prompt(self, batch: int, context: Padded | None) -> tuple[Tensor | None, Tensor | None]:
-        """Return the tokens that precede x, (B, P), and their mask (B, P), or None if all are real.
+        """Return the P tokens that precede x, (B, P), and their mask (B, P), or None if all are real; B is `batch`.
 
         The tokens are the context, or `bos_id` if the context is None. Returns (None, None) if there are neither, so
         that the first token is predicted from h_0. Raises ValueError if the context is invalid, or None for a model with

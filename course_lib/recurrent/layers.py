@@ -30,7 +30,7 @@ def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
 
 
 def run_steps(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-    """`run` for rows of equal length, as a loop over `cell.step`."""
+    """`run` for rows of equal length, as a loop over `cell.step` from the initial `state`."""
     outputs = []
     for a in cell.ahead(x.transpose(0, 1)).unbind():                 # (T, B, G): one product for all steps
         state = cell.step(a, state)

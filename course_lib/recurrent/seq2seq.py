@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
 
 class State(NamedTuple):
-    """State of each row during decoding."""
+    """State of each row during decoding: the encoded `source`, and the fields below."""
 
     source: Source
     memory: Memory                                                   # of the decoder
@@ -220,7 +220,7 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One step of the decoder, with attention to the source."""
+        """The state after one step of the decoder, with the token x_i (B,) as input and attention to the source."""
         x_i = check_next(self, x_i, len(state.over)).to(state.over.device)
         return self._step(state._replace(over=state.over | (x_i == self.eos_id)), x_i)
 
@@ -239,7 +239,7 @@ class Seq2Seq(AutoregressiveModel):
     # --- the output layer --------------------------------------------------------------------------------------------
 
     def logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
-        """Output layer: logits (..., V) from the inputs (..., R) that `decode` returns."""
+        """Output layer: logits (..., V) from its inputs h (..., R), which `decode` returns."""
         return self.head(self._drop(self.readout(h)))
 
     def _drop(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

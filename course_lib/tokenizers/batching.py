@@ -75,6 +75,9 @@ def tokens_at_the_left(
 ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"] | None]:
     """Return tokens and mask as `tokens_and_mask` does, for a batch that is padded on the right only.
 
+    vocab_size  V, number of tokens
+    name        name of the argument, for messages
+
     Raises ValueError if the batch is empty, if an id is outside 0..V-1, or if there is padding before a token.
     """
     tokens, mask = tokens_and_mask(batch, vocab_size, name)

@@ -10,7 +10,10 @@ Score = Callable[[int, int, int], float]           # of (count of the pair, coun
 
 
 def by_count(pair: int, left: int, right: int) -> float:
-    """The score of byte-pair encoding: the count `pair` of the pair of symbols (Sennrich, Haddow and Birch 2016)."""
+    """The score of byte-pair encoding: the count `pair` of the pair of symbols (Sennrich, Haddow and Birch 2016).
+
+    left, right  counts of the two symbols, not used
+    """
     return float(pair)
 
 
@@ -94,7 +97,7 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
 
 
 def merged(symbols: Sequence[str], pair: Pair, join: Callable[[str, str], str] = str.__add__) -> list[str]:
-    """Merge every occurrence of the pair in a sequence of symbols, from the left."""
+    """Merge every occurrence of the pair in a sequence of symbols, from the left; `join` makes one symbol of two."""
     result, i = [], 0
     while i < len(symbols):
         if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:

@@ -82,7 +82,7 @@ class Vocabulary:
         return symbol_id
 
     def symbol(self, i: int) -> str:
-        """The symbol of an id. Raises ValueError if it is out of range."""
+        """The symbol with id `i`. Raises ValueError if it is out of range."""
         if not 0 <= i < len(self):
             raise ValueError(f"id is {i}; expected 0 to {len(self) - 1}, the ids of this vocabulary")
         return self.symbols[i]
@@ -143,7 +143,10 @@ class Tokenizer:
         return "".join(pieces)
 
     def encode(self, text: str, bos: bool = False, eos: bool = False) -> Integer[Tensor, "T"]:
-        """Encode a text as ids, (T,), optionally with the start symbol before and the end symbol after it."""
+        """Encode a text as ids, (T,).
+
+        bos, eos  whether to add the start symbol before, and the end symbol after the text
+        """
         ids = [self.vocabulary.id(piece) for piece in self.split(text)]
         for requested, special, name in ((bos, self.vocabulary.bos_id, "bos"), (eos, self.vocabulary.eos_id, "eos")):
             if requested and special is None:

@@ -41,6 +41,7 @@ class WordPieceTokenizer(Tokenizer):
     def fit(cls, text: str, size: int = 1000, lower: bool = True, score: Score = by_count) -> WordPieceTokenizer:
         """Learn a vocabulary of `size` tokens from a text: the special tokens, its characters, and merged pieces.
 
+        lower  remove case and accents
         score  chooses the next pair to merge. `by_association`, as in the paper, begins with rare pairs; `by_count`, as in
                Hugging Face's trainer, gives better pieces for small vocabularies
         """
@@ -56,7 +57,10 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def from_file(cls, path: Path | str, lower: bool = True) -> WordPieceTokenizer:
-        """Read BERT's vocab.txt: one token per line; the id is the line number from 0."""
+        """Read BERT's vocab.txt: one token per line; the id is the line number from 0.
+
+        lower  remove case and accents, as for an "uncased" BERT
+        """
         symbols = Path(path).read_text("utf-8-sig").split("\n")
         return cls(cls._vocabulary(symbols[:-1] if not symbols[-1] else symbols), lower)
 

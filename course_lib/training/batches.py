@@ -34,7 +34,7 @@ def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
 
 def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
                   lengths: Shaped[Tensor, "..."] | None = None) -> list[Int[Tensor, "B"]]:
-    """The rows of each batch of an epoch, in the order of `epoch_order`.
+    """The rows of each batch of an epoch, `batch_size` of `num` rows, in the order of `epoch_order` for `seed`.
 
     With `lengths` (num,), rows of similar length share a batch, so that there is little padding: POOL batches at a time
     are sorted by length and split again, and the batches are shuffled.
@@ -48,7 +48,10 @@ def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
 
 
 def count_batches(train: Data | DataLoader, batch_size: int) -> int:
-    """The number of batches in an epoch. Raises ValueError for a DataLoader without a length or without batches."""
+    """The number of batches in an epoch over the data set `train`; a DataLoader has its own batch size.
+
+    Raises ValueError for a DataLoader without a length or without batches.
+    """
     if not isinstance(train, DataLoader):
         return math.ceil(count(train) / batch_size)
     try:
@@ -65,7 +68,8 @@ def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch
                      lengths: Shaped[Tensor, "..."] | None, begin: int) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
     """Yield the batches of an epoch from number `begin`, counted from 0, on; each as (data, indices of its rows).
 
-    Rows of tensors are in the order of `epoch_batches`; a DataLoader has its own order. Raises ValueError if the number
+    Rows of tensors are in the order of `epoch_batches`, with the same `batch_size`, `seed` and `lengths`; a DataLoader
+    `train` has its own order. Raises ValueError if the number
     of batches of a DataLoader differs from its length.
     """
     if not isinstance(train, DataLoader):

@@ -112,7 +112,10 @@ class Checkpoint:
                                                                           "valid": describe_data(valid)}
 
     def save(self, position: Position, history: History, best: dict[str, Tensor]) -> None:
-        """Write the state of the run; `best` are the weights of the best epoch."""
+        """Write the state of the run, if the run has a path: `position`, `history`, model, optimizer and generators.
+
+        best  weights of the best epoch, by name
+        """
         if self.path is None:
             return
         position.update_seconds()
@@ -315,7 +318,10 @@ def describe_model(model: nn.Module) -> dict[str, Any]:
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
-    """Raise a CheckpointError that lists the settings that differ between `saved` and `now`, and the texts `others`."""
+    """Raise a CheckpointError that lists the settings that differ between `saved` and `now`, and the texts `others`.
+
+    path  the checkpoint, for the message
+    """
     now = json.loads(json.dumps(now))                                # as read from a file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
                  if saved.get(key) != now.get(key)] + list(others)

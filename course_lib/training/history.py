@@ -40,7 +40,7 @@ class History:
     steps       optimizer steps since the start
     best_epoch  epoch of the lowest validation loss
     stopped     True if `patience` ran out before the last epoch
-    restored    True if the model has the weights of `best_epoch`, False if it has those of the last step
+    restored    True if the model has the weights of `best_epoch`, False if it has the weights of the last step
 
     >>> history = History(train=[2.5, 2.0], valid=[2.4, 2.1], best_epoch=2)
     >>> print(history)
@@ -67,7 +67,10 @@ class History:
         return None if self.best_epoch is None else self.valid[self.best_epoch - 1]
 
     def add_epoch(self, train: float, valid: float | None, lr: float, seconds: float, steps: int) -> bool:
-        """Append the measurements of an epoch; return whether its validation loss is the lowest so far."""
+        """Append the measurements of an epoch; return whether its validation loss is the lowest so far.
+
+        valid  None without validation data
+        """
         self.train.append(train)
         self.lr.append(lr)
         self.seconds.append(seconds)

@@ -24,7 +24,8 @@ ROWS = 64                                                            # sequences
 def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> tuple[float, int]:
     """The negative log-likelihood of one text (T,) or of a list of texts, in nats, and the number of tokens.
 
-    context  prompt (P,) that precedes each text and is not scored; None: each text begins with the model's start
+    context  prompt of P tokens, (P,), that precedes each text and is not scored; None: each text begins with the
+             model's start
     """
     sequences = as_sequences(tokens, model.conditional.num_values)
     device = next((t.device for t in (*model.parameters(), *model.buffers())), None)
@@ -46,7 +47,7 @@ def perplexity(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] |
 
 
 def bits_per_token(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> float:
-    r"""$-\frac{1}{N} \log_2 p(x)$, the base-2 logarithm of the perplexity; arguments as in `nats`."""
+    r"""$-\frac{1}{N} \log_2 p(x)$, in bits: the base-2 logarithm of the perplexity; arguments as in `nats`."""
     total, count = nats(model, tokens, context)
     return bits(total) / count
 

@@ -14,7 +14,7 @@ Schedule = Callable[[int], float]
 
 
 def constant(steps: int, warmup: int = 0) -> Schedule:
-    """The constant 1 after the warm-up; `steps` has no effect."""
+    """The constant 1 after `warmup` steps of linear increase; `steps` has no effect."""
     return lambda step: min(1.0, step / max(warmup, 1))
 
 

@@ -155,7 +155,7 @@ class TransformerBlock(nn.Module):
 class DecoderBlock(nn.Module):
     """Decoder block: causal self-attention, cross-attention to the encoder's output, then a feed-forward network.
 
-    The arguments are those of `TransformerBlock`. Paper: Vaswani et al. 2017, section 3.1.
+    The arguments are as in `TransformerBlock`. Paper: Vaswani et al. 2017, section 3.1.
 
     >>> block = DecoderBlock(d_model=8, heads=2, d_ff=32)
     >>> # seven source positions

@@ -225,7 +225,7 @@ class GPT(AutoregressiveModel):
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """Attention weights (B, H, T, T) of every layer, first to last, for tokens (B, T)."""
+        """Attention weights (B, H, T, T) of every layer, first to last, for tokens (B, T); `mask` as in `forward`."""
         tokens, mask = self._read((tokens, mask))
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)
@@ -255,7 +255,7 @@ class GPT(AutoregressiveModel):
         self._prompt(batch, context)
 
     def _prompt(self, batch: int, context: Padded | None) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"] | None]:
-        """Tokens before x, (B, P), and their mask, or None if all are real."""
+        """The P tokens before x, (B, P), and their mask, or None if all are real."""
         device = self.tokens.weight.device
         tokens, mask = (None, None) if context is None else self._read(context, "context")
         if tokens is None or tokens.dim() == 2 and tokens.shape[1] == 0:

@@ -28,7 +28,8 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     """Return the content of config.json, the tensors by name, and their path for messages.
 
     name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once, by huggingface_hub if it is
-          installed. "gpt2@main" names a revision: a branch, a tag or a commit, of which only a commit cannot change
+          installed. "gpt2@main" names a revision: a branch, a tag or a commit. Branches and tags can change, a commit
+          cannot
 
     Raises HubError if a file is missing or damaged, or if the download fails.
     """

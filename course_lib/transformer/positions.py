@@ -54,8 +54,8 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
     sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
     cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$.
 
-    These are the sum-to-product identities. Both depend on k; the sum of their squares does not. The slide prints the
-    first for all components.
+    `d` and `base` are as in `sinusoidal`. These are the sum-to-product identities. Both depend on k; the sum of their
+    squares does not. The slide prints the sine formula for all components.
     """
     omega = frequencies(d, base)
     middle, half = omega * (position + offset / 2), omega * offset / 2
@@ -65,6 +65,8 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
 def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
     r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ of `sinusoidal` encodings for
     o = `offset` and every k; d must be even.
+
+    d, base  width and base, as in `sinusoidal`
     """
     return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
 
@@ -72,6 +74,8 @@ def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
 def offset_product(offset: int, d: int, base: float | int = 10000.0) -> float:
     r"""Dot product $p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$ of `sinusoidal` encodings for o = `offset` and every
     k; d must be even.
+
+    d, base  width and base, as in `sinusoidal`
     """
     return (_paired(d, base) * offset).cos().sum().item()
 
@@ -80,6 +84,7 @@ def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[T
     r"""Matrix R with $p(k + o) = R\, p(k)$ for every k, where p is `sinusoidal` and o = `offset`.
 
     R rotates each pair (sine, cosine) by $\omega_i o$, in float64. d must be even, so that every sine has its cosine.
+    `base` is as in `sinusoidal`.
     """
     angle = _paired(d, base) * offset
     blocks = rearrange([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], "(i j) E -> E i j", i=2)
@@ -113,7 +118,10 @@ def _paired(d: int, base: float | int, device: torch.device | str | None = None)
 
 
 def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Position of each token among the real tokens of its row, where `mask` is True; padding may be on either side."""
+    """Position (from 0) of each token among the real tokens of its row, for which `mask` is True.
+
+    Padding may be on either side. It gets the position of the last real token before it, or 0 if there is none.
+    """
     return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 

@@ -184,7 +184,11 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
 
 
 def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) -> None:
-    """Remove tensors that are stored again under another name, {copy: original}. Raises HubError if they differ."""
+    """Remove the tensors that are stored again under another name. Raises HubError if they differ.
+
+    copies  {name of the copy: name of the original}
+    where   the file, for the message
+    """
     for copy, original in copies.items():
         if copy in tensors:
             value = tensors.pop(copy)

@@ -43,7 +43,7 @@ class RotaryAttention(MultiHeadAttention):
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1], qkv[2]))
 
     def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
-        """Rotate queries and keys at the positions past, ..., past + T - 1; values are unchanged."""
+        """Rotate queries qkv[0] and keys qkv[1] at positions past, ..., past + T - 1; the values are unchanged."""
         places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
         return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
 
@@ -106,17 +106,17 @@ class RollingCache(KVCache):
         return k, v
 
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
-        """Copy the cache of the batch rows `rows` (default: all) after its first `length` positions (default: all).
+        """A copy of the cache as it was after `length` positions, for the batch rows `rows` (default of both: all).
 
-        The copy has room for `more` positions. Positions outside the next window are dropped. Raises ValueError if a
-        position inside it was dropped before.
+        The copy holds the last `window` - 1 of these positions, to which the next query can attend, and has room for
+        `more` further positions. Raises ValueError if one of the positions to be copied was already dropped.
         """
         copy = RollingCache(self.window)
         copy.length = self.length if length is None else length
         kept = min(copy.length, self.window - 1)
         copy.first = copy.length - kept
         if copy.first < self.first:
-            raise ValueError(f"length is {length}, which needs positions from {copy.first} on; expected a later state, because "
+            raise ValueError(f"length is {length}; expected at least {self.first + self.window - 1}, because the "
                              f"positions before {self.first} were dropped")
         copy.room = 2 * (kept + more)
         copy.kv = []

@@ -20,7 +20,7 @@ __all__ = ["GPTClassifier", "MultipleChoice", "QuestionAnswering", "SequenceClas
 class TaskHead(nn.Module):
     """Base class of task heads: a BERT with a linear layer; both are stored together. A subclass sets:
 
-    files    name of the Hugging Face class with the same file format, and its name of the linear layer
+    files    name of the Hugging Face class with the same file format, and the name of the linear layer in that class
     pooled   whether the input of the layer is the pooled [CLS] instead of the vectors of the tokens
     classes  number of outputs, if the task determines it; None: an argument of the constructor
 

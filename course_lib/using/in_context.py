@@ -35,15 +35,18 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
 
 
 def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
-    r"""$1 - (1 - \frac{1}{N})^{k+1}$, the best accuracy after k = 0 to P - 1 examples of a random map.
+    r"""The best accuracy of predicting y = f(x) after k = 0 to P - 1 examples of a random map f, (P,).
 
-    symbols, pairs  N and P
+    It is $1 - (1 - \frac{1}{N})^{k+1}$.
+
+    symbols  N, number of values of x, and of y
+    pairs    P, number of examples in a prompt
 
     >>> best_possible(2, 3)
     tensor([0.5000, 0.7500, 0.8750])
     """
     if symbols < 2 or pairs < 1:
-        raise ValueError(f"symbols is {symbols} and pairs is {pairs}; expected at least 2 and 1")
+        raise ValueError(f"symbols is {symbols} and pairs is {pairs}; expected symbols >= 2 and pairs >= 1")
     return 1 - (1 - 1 / symbols) ** torch.arange(1.0, pairs + 1)
 
 

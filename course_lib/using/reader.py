@@ -157,7 +157,7 @@ class SpanReader(nn.Module):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def forward(self, features: Int[Tensor, "S F"]) -> Float[Tensor, "S"]:
-        """The scores (S,) of S candidates: the sum of the weights of their hashed features (S, F)."""
+        """The scores (S,) of S candidates: the sum of the weights of their F hashed features, (S, F)."""
         return self.w(features)[:, 0]
 
     @torch.no_grad()
@@ -171,7 +171,9 @@ class SpanReader(nn.Module):
 
 
 def shape_of(word: str) -> str:
-    """The shape of a token: Y a year, 9 another number, A capitalized, a lower case; punctuation is its own."""
+    """The shape of a token: "Y" for a year (1000 to 2999), "9" if it starts with another digit, "A" for a capital first
+    letter, "a" for a lower-case one; otherwise the first character, such as ",".
+    """
     if word.isdigit() and len(word) == 4 and word[0] in "12":
         return "Y"
     return "9" if word[0].isdigit() else "A" if word[0].isupper() else "a" if word[0].isalpha() else word[0]

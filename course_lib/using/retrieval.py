@@ -127,7 +127,8 @@ class BM25(Index):
 class Latent(Index):
     """The cosine in the space of latent semantic analysis, so that a document may share no word with the question.
 
-    k  number of dimensions; the space is computed from the rows of `TfIdf`
+    documents  texts, each a list of words
+    k          number of dimensions; the space is computed from the rows of `TfIdf`
 
     >>> docs = ["a ship at sea", "a boat at sea", "a cat at home", "a dog at home"]
     >>> index = Latent([doc.split() for doc in docs], k=2)
@@ -147,7 +148,7 @@ class Latent(Index):
 
 
 def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"]]:
-    """The vocabulary of a collection, and the counts (N, V) of its words in each document."""
+    """The vocabulary of the N `documents`, lists of words, and the counts (N, V) of its words in each document."""
     if not any(len(document) for document in documents):
         raise ValueError(f"documents has {len(documents)} documents and no word; expected at least one word")
     vocabulary = Vocabulary(sorted({word for document in documents for word in document}))
@@ -160,10 +161,10 @@ def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"
 def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
     """The rank, from 1, of the relevant document of each question, (Q,).
 
-    scores  (Q, N)
-    wanted  (Q,), the relevant document of each question
+    scores  (Q, N), scores of N documents for each of Q questions
+    wanted  (Q,), index of the relevant document of each question
 
-    Documents of equal score count as ranked before it, so that constant scores give the last rank.
+    Other documents with the same score count as ranked before it, so that constant scores give the last rank.
 
     >>> ranks(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.3, 0.3]]), torch.tensor([2, 0]))
     tensor([2, 3])

@@ -51,7 +51,7 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
 
 
 def restored(guesses: list[str], gaps: Gaps) -> float:
-    """Cloze score: the fraction of deleted words that are guessed exactly, ignoring case."""
+    """Cloze score: the fraction of deleted words that are guessed exactly, ignoring case; `guesses` in text order."""
     if len(guesses) != len(gaps.answers):
         raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one for each deleted word")
     return sum(a.lower() == b.lower() for a, b in zip(guesses, gaps.answers)) / len(gaps.answers)

@@ -106,7 +106,7 @@ class Corpus(NamedTuple):
 
 def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = None) -> tuple[
         Int[Tensor, "..."], Int[Tensor, "..."], Int[Tensor, "..."]]:
-    """All pairs of words of a sentence that are at most `window` words apart.
+    """All pairs of words of a sentence of `corpus` that are at most `window` words apart.
 
     reach  (T,), a smaller window for each center word, 1 to `window`; default: `window` for all
 

@@ -162,7 +162,7 @@ class OneWay(AutoregressiveModel):
     backward  whether each token is predicted from the tokens after it
     n         number of tokens, required if backward, because the last token is sampled first
 
-    The contract tests that neither direction depends on the token that it predicts.
+    With this class `course_lib.contract.check_causal` can test that the prediction of a token does not depend on it.
 
     >>> OneWay(BiLM(5, 4), edge=0, backward=True, n=3).order
     tensor([2, 1, 0])

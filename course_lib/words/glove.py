@@ -10,7 +10,10 @@ from torch import Tensor, nn
 
 
 def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tensor:
-    r"""Weight of each pair in the loss, $f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$, for counts x of any shape."""
+    r"""Weight of each pair in the loss, $f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$, for counts x of any shape.
+
+    `maximum` is $x_{max}$; a pair with this count or more has weight 1.
+    """
     if maximum <= 0:
         raise ValueError(f"maximum is {maximum}; expected a count above 0")
     return (counts / maximum).clamp(max=1) ** power
@@ -64,7 +67,8 @@ class GloVe(nn.Module):
                    power: float = 0.75, after_update: Callable[[int, float], None] | None = None) -> list[float]:
         """Train with Adagrad on all pairs of the sparse or dense counts (V, V); return the loss before each update.
 
-        maximum, power  of `weight`, the weight of a pair
+        lr              learning rate of Adagrad
+        maximum, power  arguments of `weight`, the weight of a pair
         after_update    called with the number of completed updates and the loss
         """
         if tuple(counts.shape) != (len(self.word), len(self.word)):

@@ -99,9 +99,11 @@ def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
 
 
 def svd_vectors(matrix: Tensor, k: int, p: float = 0.5) -> Float[Tensor, "V k"]:
-    r"""$U \,\mathrm{diag}(s)^p$ from the `truncated_svd` of a matrix with one row per word: one vector per word.
+    r"""$U \,\mathrm{diag}(s)^p$ from the `truncated_svd` of a matrix with one row per word: vectors (V, k).
 
-    With p = 1 the inner products of the vectors approximate those of the rows.
+    k  size of the vectors, number of singular values
+
+    With p = 1 the inner products of the vectors approximate the inner products of the rows.
     """
     u, s, _ = truncated_svd(matrix, k)
     return u * s**p

@@ -124,7 +124,7 @@ class WindowCloze(Cloze):
 
 
 def neighbours(tokens: Integer[Tensor, "B T"], radius: int, beyond: int) -> Integer[Tensor, "B T W"]:
-    """The `radius` words on each side of each word, from left to right, W = 2 radius; `beyond` past the ends."""
+    """The W = 2 radius words around each word of `tokens`, from left to right; `beyond` past the ends of a row."""
     window = F.pad(tokens, (radius, radius), value=beyond).unfold(1, 2 * radius + 1, 1)    # (B, T, 2r + 1)
     return torch.cat([window[..., :radius], window[..., radius + 1:]], dim=-1)
 
@@ -187,7 +187,10 @@ class ConvCloze(Cloze):
 
     def at(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"], place: Integer[Tensor, "B"]
            ) -> Float[Tensor, "B V"]:
-        """Logits (B, V) of the word at position place[b] of each row b, which is masked in the input."""
+        """Logits (B, V) of the word at position place[b] of each row b, after this method has masked it in the input.
+
+        real  True for words, False for padding
+        """
         row = torch.arange(len(tokens), device=tokens.device)
         h = self.tokens(tokens.clone().index_put_((row, place), torch.full_like(place, self.mask)))
         inside = real[..., None].to(h.dtype)                         # (B, T, 1), zero at padding

@@ -69,7 +69,7 @@ class WordVectors(nn.Module):
         return F.normalize(self.table, dim=1)
 
     def cosine(self, a: str, b: str) -> float:
-        """The cosine similarity of two words."""
+        """The cosine similarity of the words a and b."""
         return F.cosine_similarity(self[a], self[b], dim=0).item()
 
     def neighbours(self, word: str | Float[Tensor, "D"], num: int = 8,
@@ -88,6 +88,7 @@ class WordVectors(nn.Module):
     def analogy(self, a: str, b: str, c: str, num: int = 1) -> list[tuple[str, float]]:
         r"""Solve "a is to b as c is to ...": the words with the largest cosine similarity to $\hat b - \hat a + \hat c$.
 
+        Returns `num` pairs (word, cosine similarity), the most similar first; $\hat a$ is the normalized vector of a.
         The words a, b and c are excluded, because the nearest word is often one of them.
         """
         unit = F.normalize(self([a, b, c]), dim=1)
@@ -96,7 +97,7 @@ class WordVectors(nn.Module):
     def axis(self, one: Sequence[str], other: Sequence[str]) -> Float[Tensor, "D"]:
         """Semantic axis: a unit vector that points from the words `other`, such as ["bad"], to `one`, such as ["good"].
 
-        It points from one mean of normalized word vectors to the other.
+        It points from the mean of the normalized vectors of `other` to the mean of the normalized vectors of `one`.
         """
         if not one or not other:
             raise ValueError(f"`one` has {len(one)} words and `other` has {len(other)} words; expected at least one "

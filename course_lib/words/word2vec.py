@@ -67,8 +67,8 @@ class NoiseSampler:
 def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
     r"""The probability of keeping each word in subsampling: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$.
 
-    t is `threshold`, f(w) the relative frequency of w. As in the authors' program; the paper has $\sqrt{t / f}$. Paper:
-    Mikolov et al. 2013.
+    t is `threshold`, f(w) the relative frequency of w, from `counts` (V,). As in the authors' program; the paper
+    has $\sqrt{t / f}$. Paper: Mikolov et al. 2013.
     """
     if threshold <= 0:
         raise ValueError(f"threshold is {threshold}; expected a frequency above 0, such as 0.001")
@@ -137,7 +137,7 @@ class CBOW(SkipGram):
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """Logit (B,) of each word (B,) given the ids `around` (B, C) of its context words, padded with -1."""
+        """Logit (B,) of each word (B,) given the ids `around` (B, C) of its C context words, padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
@@ -203,6 +203,8 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     model        SkipGram or CBOW, trained on its device
     window       largest distance of a context word; the window of each word is sampled from 1 to `window`
     negatives    K, number of negatives per pair, sampled with p(w) proportional to counts ** power
+    batch_size   number of pairs per step
+    lr           learning rate at the first step
     threshold    t in `kept_in_subsampling`, which is applied anew in each epoch; None: no subsampling
     after_epoch  called with the number of completed epochs and the loss
 

@@ -35,8 +35,8 @@ def test_plus_equals_new_value():
 
 @pytest.mark.parametrize("wrong, sentence", [
     (lambda: Value(0.0).log(), "log of 0 is not a real number; expected a positive"),
-    (lambda: Value(-1.0) ** 0.5, r"-1 \*\* 0.5 is not a real number"),
-    (lambda: Value(0.0) ** -1, r"0 \*\* -1 is not a real number"),
+    (lambda: Value(-1.0) ** 0.5, r"\(-1\) \*\* 0.5 is not a real number; expected a positive base or an integer"),
+    (lambda: Value(0.0) ** -1, r"\(0\) \*\* -1 is not a real number"),
     (lambda: 1 / Value(0.0), "1 / 0 is not a number"),
 ])
 def test_undefined_result(wrong, sentence):

@@ -30,7 +30,7 @@ CONTEXT = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4]])
 def test_contract_holds(name):
     line = str(check_all(MODELS[name]()))
     assert "components satisfy the contract" in line if "mixture" in name else line.startswith("causal, ")
-    assert ("sum not computed (4 continuous" if "four" in name else "= 1.000") in line
+    assert ("sum not computed (model has 4 continuous" if "four" in name else "= 1.000") in line
     assert "samples fit (chi-square" in line
 
 

@@ -86,8 +86,8 @@ def agrees(page, w) -> None:
 
 
 BAD = [
-    (lambda: DrawnDigit({"NADE": NADE(9, 4)}), r"models contains a NADE with Bernoulli\(\); expected image models"),
-    (lambda: DrawnDigit({"four": PixelCNN((4, 4), 4, 1, conditional=Categorical(4))}), r"PixelCNN with Categorical\(4\)"),
+    (lambda: DrawnDigit({"NADE": NADE(9, 4)}), "models contains a NADE; expected image models"),
+    (lambda: DrawnDigit({"four": PixelCNN((4, 4), 4, 1, conditional=Categorical(4))}), r"conditional Categorical\(4\)"),
     (lambda: DrawnDigit({"wide": PixelCNN((4, 5), 4, 1)}), r"shape \[1, 4, 5\] and no classes; expected a square"),
     (lambda: DrawnDigit({"ten": PixelCNN((4, 4), 4, 1, classes=10)}), "and 10 classes; expected a square"),
     (lambda: DrawnDigit({"a": small(), "b": PixelCNN((3, 3), 4, 1)}), r"has images of \[9, 16\] pixels; expected one"),

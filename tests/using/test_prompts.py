@@ -71,7 +71,7 @@ GPT = check.gpt()
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, check.MASK[:, :3])), "answer has shape (2, 3)"),
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, ~check.MASK)), "answer is True at no real token"),
     (lambda: draw_prompts(0), "num is 0, symbols is 6 and pairs is 14; expected at least 1, 2 and 1"),
-    (lambda: best_possible(1), "symbols is 1 and pairs is 14; expected at least 2 and 1"),
+    (lambda: best_possible(1), "symbols is 1 and pairs is 14; expected symbols >= 2 and pairs >= 1"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(ValueError) as error:

@@ -24,7 +24,8 @@ class Replaced(NamedTuple):
 def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
     """Replace the tokens `targets` of a text by the sampled tokens `drawn` where `chosen` is True.
 
-    A sampled token that equals the original token does not count as replaced.
+    Returns `tokens`, the resulting text, and `replaced`, True where it differs from `targets`: a sampled token that
+    equals the original token does not count as replaced. All shapes are equal.
 
     >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
     >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced

@@ -19,6 +19,7 @@ class StaticMasking:
     `DynamicMasking`.
 
     tokens   (N, T), all training texts
+    copies   number of masks of each text
     options  arguments of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
 
     Slides: "Other models", RoBERTa. Paper: Liu et al. 2019, section 4.1.

@@ -17,7 +17,7 @@ from course_lib.transformer.denoising.spans import check_mean, check_rate, place
 
 def token_masking(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.15,
                   generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """Replace each token by the mask with probability `rate`; the length does not change.
+    """Replace each token of a text (T,) by `mask_id` with probability `rate`; the length does not change.
 
     >>> token_masking(torch.arange(1, 7), mask_id=0, rate=1)
     tensor([0, 0, 0, 0, 0, 0])
@@ -78,7 +78,7 @@ def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
 
 
 def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """Rotate the text to start at a token sampled uniformly.
+    """Rotate the text `tokens` (T,) to start at a token sampled uniformly.
 
     >>> document_rotation(torch.arange(1, 7), generator=torch.Generator().manual_seed(0))
     tensor([3, 4, 5, 6, 1, 2])

@@ -26,7 +26,9 @@ class Rouge(NamedTuple):
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
-    """ROUGE-N: precision, recall and F1 of the common n-grams, sequences of n words, of two texts.
+    """ROUGE-N: precision, recall and F1 of the n-grams (n words) that two texts have in common.
+
+    Precision is relative to the n-grams of `candidate`, recall to the n-grams of `reference`.
 
     An n-gram that occurs several times in both counts as often as in the text where it occurs less often.
 
@@ -42,6 +44,8 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 
 def rouge_l(candidate: Words, reference: Words) -> Rouge:
     """ROUGE-L: precision, recall and F1 of the longest common subsequence, whose words need not be adjacent.
+
+    Precision is relative to the length of `candidate`, recall to the length of `reference`.
 
     >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
     0.66...

@@ -104,8 +104,8 @@ def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentin
     text: list[int] = []
     for token in read.tolist():
         if token in sentinels and token not in spans:
-            raise ValueError(f"target lacks the sentinel {token}, which `read` contains; expected every sentinel of "
-                             "`read` in target")
+            raise ValueError(f"target lacks the sentinel {token}; expected every sentinel that the argument `read` "
+                             "contains")
         text += spans[token] if token in sentinels else [token]
     return read.new_tensor(text)
 

@@ -68,7 +68,10 @@ def place(length: int, lengths: Sequence[int], generator: torch.Generator | None
 
 
 def split(total: int, parts: int, generator: torch.Generator | None = None) -> list[int]:
-    """Divide `total` into `parts` integers of at least 1; all such divisions are equally probable."""
+    """A random composition: `parts` integers of at least 1 with the sum `total`; all such lists are equally probable.
+
+    total  at least `parts`
+    """
     cuts = (torch.randperm(total - 1, generator=generator)[:parts - 1] + 1).sort().values.tolist()
     return [b - a for a, b in zip([0, *cuts], [*cuts, total])]
 

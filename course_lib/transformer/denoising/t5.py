@@ -47,9 +47,13 @@ class T5Config(TransformerConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.tied not in ("all", "none") or self.norm != "pre" or self.source != self.target:
-            raise ValueError(f"tied is {self.tied!r}, norm is {self.norm!r}, source is {self.source} and target is "
-                             f"{self.target}; expected tied 'all' or 'none', norm 'pre', and source equal to target")
+        if self.tied not in ("all", "none"):
+            raise ValueError(f"tied is {self.tied!r}; expected 'all' or 'none'")
+        if self.norm != "pre":
+            raise ValueError(f"norm is {self.norm!r}; expected 'pre'")
+        if self.source != self.target:
+            raise ValueError(f"source is {self.source} and target is {self.target}; expected equal sizes, because "
+                             "source and target have one vocabulary")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         for name, least in (("d_kv", 1), ("heads", 1), ("buckets", 4), ("distance", self.buckets)):
@@ -61,6 +65,9 @@ class T5Config(TransformerConfig):
 
 class RMSNorm(nn.Module):
     r"""RMS norm $\gamma \odot x / \sqrt{\frac{1}{D} \sum_d x_d^2 + \epsilon}$: a layer norm without mean and shift.
+
+    d_model  D, size of the last axis of x
+    eps      epsilon
 
     >>> RMSNorm(2)(torch.tensor([[3.0, 4.0]]))
     tensor([[0.8485, 1.1314]], grad_fn=<...>)
@@ -140,7 +147,7 @@ class T5Attention(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, bias: Float[Tensor, "1 H T S"] | float = 0.0,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """Attention as in `MultiHeadAttention`; `bias` is added to the scores."""
+        """Attention with the arguments of `MultiHeadAttention.forward`, and `bias`, which is added to the scores."""
         k, v = memory if isinstance(memory, KeysValues) else self.keys_values(x if memory is None else memory)
         if cache is not None:
             k, v = cache.append(k, v)
