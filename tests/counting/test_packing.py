@@ -55,7 +55,7 @@ def test_load_other_counts():
 @pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[40:], lambda b: torch.cat([b[:60], 255 - b[60:90], b[90:]])])
 def test_load_damaged_counts(damage):
     model = NGram(n=3, vocab_size=5).fit_counts(some_text())
-    with pytest.raises(ValueError, match="the file is damaged"):
+    with pytest.raises(ValueError, match="the file that it was loaded from is damaged"):
         NGram(n=3, vocab_size=5).load_state_dict({**model.state_dict(), "packed": damage(model.packed)})
 
 

@@ -83,7 +83,7 @@ def keeps_the_last(module):
                 same(torch.stack(cache.select(rows).append(*other)), want)
             seen = torch.stack(cache.append(*all_[:, :, :, t:t + 1]))
         if room < 30:
-            with pytest.raises(ValueError, match="length is 2, which needs .* positions before .* were dropped"):
+            with pytest.raises(ValueError, match="length is 2; expected at least .*, because the positions before .* were dropped"):
                 cache.select(length=2)
         else:
             same(torch.stack(cache.select(length=20).append(*other)), torch.cat([all_[:, :, :, 18:20], other], dim=3))
