@@ -22,7 +22,8 @@ def sections(docname: str, doctree, address: str) -> list[list]:
     found = []
     for node in doctree.findall(lambda n: isinstance(n, nodes.section)):
         terms = [] if flat(node[0]) in ("Sources", "References") else [
-            text for part in own(node, nodes.emphasis) if 3 < len(text := flat(part)) and len(text.split()) <= TERM]
+            text for part in own(node, nodes.emphasis) if 3 < len(text := flat(part)) and len(text.split()) <= TERM
+            and not flat(part.parent).startswith("Slides ")]                        # the names of the decks
         first = node.parent is doctree
         found.append([address + f"#{node['ids'][0]}" * (not first), flat(node[0]), text_of(node), terms])
     for item in (i for g in doctree.findall(addnodes.glossary) for i in g.findall(nodes.definition_list_item)):

@@ -85,7 +85,8 @@ class SkipGram(nn.Module):
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
 
     >>> model = SkipGram(num_words=4, width=2)
-    >>> loss = model.loss(centre=torch.tensor([0]), context=torch.tensor([1]), negatives=torch.tensor([[2, 3]]))
+    >>> loss = model.loss(centre=torch.tensor([0]), context=torch.tensor([1]),
+    ...                   negatives=torch.tensor([[2, 3]]))
     >>> loss.item()                                          # 3 ln 2 before training
     2.0794...
     """
