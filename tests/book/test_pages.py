@@ -34,12 +34,16 @@ WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
 PHONE, SCREEN = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
-# What the page and its parts weigh, decoded, and how far it shifted.
+# What the page and its parts weigh, decoded, how far it shifted, and what moved.
 LOADED = """() => new Promise(done => {
     let shift = 0;
-    new PerformanceObserver(list => list.getEntries().forEach(one => { shift += one.value; })).observe({ type: 'layout-shift', buffered: true });
+    const moved = [];
+    new PerformanceObserver(list => list.getEntries().forEach(one => {
+        shift += one.value;
+        moved.push(...one.sources.map(({ node }) => node?.outerHTML?.slice(0, 120)));
+    })).observe({ type: 'layout-shift', buffered: true });
     setTimeout(() => done([['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind))
-        .reduce((sum, one) => sum + one.decodedBodySize, 0), shift]), 1000);
+        .reduce((sum, one) => sum + one.decodedBodySize, 0), shift, moved]), 1000);
 })"""
 
 
@@ -106,8 +110,8 @@ def test_heaviest_chapters(visit, site, size):
     chapters = [Page(site / "book" / name) for name in CHAPTERS]
     for chapter in sorted(chapters, key=decoded)[-3:]:
         with visit(f"book/{chapter.path.name}", **size, wait=False) as page:
-            weight, shift = page.evaluate(LOADED)
-            assert weight <= 1_200_000 and shift == 0, (chapter.path.name, weight, shift)
+            weight, shift, moved = page.evaluate(LOADED)
+            assert weight <= 1_200_000 and shift == 0, (chapter.path.name, weight, shift, moved)
 
 
 @pytest.mark.parametrize("size", [SCREEN, PHONE])
