@@ -6,6 +6,9 @@ import torch
 from course_lib.exercises.draws import normal, uneven, uniform
 from course_lib.grading.exercise import Exercise
 
+NOT_MEAN_SQUARE = ("You compute the variance of the entries. The mean square does not subtract the mean, which is not "
+                   "0 after the activation function.")
+
 exercise = Exercise(
     "deep_initialization", chapter="backpropagation", place=8, title="The initialization of a deep network",
     contract="x (B, n), noise (L, n, n) of independent normal numbers with mean 0 and variance 1, and slope, a number from 0 to 1. The "
@@ -35,13 +38,19 @@ def size(h):
     return (h ** 2).mean()
 
 
+@exercise.step
+def layer_size(h):
+    """That of h_1, ..., h_L."""
+    return size(h)
+
+
 @exercise.reference()
 def deep_initialization_reference(x, noise, slope):
     v, h = variance(x.shape[1], slope), x
     sizes = [size(h)]
     for numbers in noise:
         h = activation(h @ weight(numbers, v).T, slope)
-        sizes.append(size(h))
+        sizes.append(layer_size(h))
     return torch.stack([x.new_tensor(v), *sizes])
 
 
@@ -69,9 +78,13 @@ def times_variance(noise, v):
     return noise * v
 
 
-@exercise.misconception(
-    size, "You compute the variance of the entries. The mean square does not subtract the mean, which is not 0 after the activation function.")
+@exercise.misconception(size, NOT_MEAN_SQUARE)
 def variance_of_values(h):
+    return h.var(correction=0)
+
+
+@exercise.misconception(layer_size, NOT_MEAN_SQUARE)
+def variance_after_layers(h):
     return h.var(correction=0)
 
 

@@ -47,6 +47,14 @@ def bias_mean(G):
 
 
 @exercise.misconception(
+    gradient_b,
+    "You average the gradient of b over the positions. b is used at every position of every sequence, and the "
+    "contributions of all uses are summed.")
+def bias_position_mean(G):
+    return G.sum(dim=0).mean(dim=0)
+
+
+@exercise.misconception(
     gradient_b, "Your gradient of b is the number of rows, the sum of the local derivatives. Multiply each local derivative by G before the sum.")
 def bias_local(G):
     return G.new_full((G.shape[2],), len(G) * G.shape[1])
@@ -78,6 +86,14 @@ def first_sequence(G, x):
     gradient_W, "Your gradient of W is that of the last position only. W is used at every position, so sum over positions too.")
 def last_position(G, x):
     return G[:, -1].T @ x[:, -1]
+
+
+@exercise.misconception(
+    gradient_W,
+    "For the gradient of W you sum G and x over the positions before you multiply them. The contribution of a "
+    "position is the product of its own G and x, so multiply first and then sum over the positions.")
+def product_of_sums(G, x):
+    return G.sum(dim=1).T @ x.sum(dim=1)
 
 
 def layers(generator):

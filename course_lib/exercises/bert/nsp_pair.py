@@ -68,6 +68,15 @@ def first_sentence(docs, d, rng):
 
 @exercise.misconception(
     random_sentence,
+    "Your random sentence is never from the last document. If you sample k from all document numbers but one, add 1 "
+    "to it wherever k >= d, not only where k == d.")
+def last_left_out(docs, d, rng):
+    k = rng.randrange(len(docs) - 1)
+    return rng.choice(docs[k + 1 if k == d else k])
+
+
+@exercise.misconception(
+    random_sentence,
     "Your random sentence is the same whatever the state of rng. Draw from rng, and do not seed it.")
 def unmoved(docs, d, rng):
     return random_sentence.original(docs, d, random.Random(0))
@@ -141,6 +150,8 @@ def of_another(run, docs, d, generator) -> Fault | None:
         return Fault("B is always of the same document.")
     if seen == {document[0] for k, document in enumerate(docs) if k != d}:
         return Fault("B is always a first sentence.", "first_sentence")
+    if set(others) - seen == set(docs[-1]):
+        return Fault("B is never of the last document.", "last_left_out")
     return Fault(f"In 200 draws, {missing} of the {len(others)} sentences of other documents never came.")
 
 

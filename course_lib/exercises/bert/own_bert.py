@@ -76,6 +76,10 @@ class OwnBERT(BERT):
         logits = h @ self.tokens.weight.T + self.mlm.bias                                    # (B, T, V)
         counted = self.counted(read, mask, chosen, targets)                                  # (B, T)
         nats = F.cross_entropy(logits.mT, targets.long(), reduction="none")
+        return self.average(nats, counted)
+
+    @exercise.step
+    def average(self, nats, counted):
         return (nats * counted).sum() / counted.sum().clamp(min=1)
 
     @exercise.step
@@ -129,6 +133,13 @@ def no_scale(self, q, k):
 
 
 @exercise.misconception(
+    OwnBERT.scores,
+    "Your scores are divided by the root of D. The product of a head has K = D / heads terms: divide by the root of K.")
+def scaled_by_width(self, q, k):
+    return q @ k.mT / math.sqrt(q.shape[1] * q.shape[-1])
+
+
+@exercise.misconception(
     OwnBERT.transformed,
     "Your logits are h times the table of tokens. Before it come mlm.transform, gelu and mlm.norm.")
 def no_transform(self, h):
@@ -151,6 +162,15 @@ def kept_left_out(self, read, mask, chosen, targets):
 
 
 @exercise.misconception(
+    OwnBERT.average,
+    "Your loss is the mean over the rows of the mean of each row, so a chosen token counts more in a row that has few "
+    "of them. Take one mean over the chosen tokens of all rows together.")
+def mean_of_rows(self, nats, counted):
+    some = counted.any(1)
+    return ((nats * counted).sum(1)[some] / counted.sum(1)[some]).mean()
+
+
+@exercise.misconception(
     OwnBERT.masked_loss,
     "The labels of your loss are the tokens of the input, [MASK] among them. They have to be those of targets.")
 def of_the_read(self, read, types, mask, chosen, targets):
@@ -158,8 +178,8 @@ def of_the_read(self, read, types, mask, chosen, targets):
 
 
 def made(generator, layers: int = 2, window: int = 9) -> tuple[dict, dict[str, Tensor]]:
-    """A small BERT: how it is made, and parameters under the library's names."""
-    heads = integer(generator, 1, 3)
+    """A small BERT: how it is made, and parameters under the library's names. Two layers have two heads or more."""
+    heads = integer(generator, layers, 3)
     config = {"vocab_size": integer(generator, 8, 12), "window": window, "layers": layers, "heads": heads,
               "d_model": 4 * heads + 4 * (heads == 1), "d_ff": integer(generator, 9, 15)}
     weights = {}

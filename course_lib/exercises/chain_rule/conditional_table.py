@@ -55,6 +55,15 @@ def later_fixed(joint, i):
 
 
 @exercise.misconception(
+    parents_and_child,
+    "You condition on the later variables too and take the plain mean over their values. Sum them out of the joint "
+    "distribution before you divide.")
+def later_averaged(joint, i):
+    later, table = tuple(range(i + 1, joint.ndim)), joint / joint.sum(dim=i, keepdim=True)
+    return table.mean(dim=later) if later else table
+
+
+@exercise.misconception(
     shares,
     "Every entry of your table is the marginal P(x_i = 1). Each entry must be conditioned on its state of x_<i.")
 def parents_ignored(zero, one):

@@ -59,6 +59,14 @@ def all_dropped(joint, child, parent):
     return joint.sum(dim=tuple(j for j in range(joint.ndim) if j != child), keepdim=True)
 
 
+@exercise.misconception(
+    without_parent,
+    "You take the plain mean of the full table over the values of the parent. They are not equally probable: sum the "
+    "parent out of the joint distribution before you divide.")
+def plain_mean(joint, child, parent):
+    return conditional(joint, child).mean(dim=parent, keepdim=True)
+
+
 @exercise.misconception(cost, "Your value is in bits. Return nats.")
 def in_bits(joint, child, parent):
     return cost.original(joint, child, parent) / math.log(2)

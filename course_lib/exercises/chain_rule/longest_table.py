@@ -34,9 +34,14 @@ def steps(vocabulary, count):
     return count // vocabulary
 
 
+@exercise.step
+def steps_that_fit(vocabulary, memory):
+    return steps(vocabulary, entries(memory))
+
+
 @exercise.reference()
 def longest_table_reference(vocabulary, memory):
-    return [largest_power(vocabulary, entries(memory)), steps(vocabulary, entries(memory))]
+    return [largest_power(vocabulary, entries(memory)), steps_that_fit(vocabulary, memory)]
 
 
 @exercise.misconception(entries, "You count one byte per entry. Each probability takes 4 bytes.")
@@ -70,6 +75,14 @@ def exponential(vocabulary, count):
     "Your second number counts one output per step. Each step has a softmax over the whole vocabulary.")
 def one_output(vocabulary, count):
     return count
+
+
+@exercise.misconception(
+    steps_that_fit,
+    "Your second number counts one byte per output. Each output takes 4 bytes, so L steps need 4 * vocabulary * L "
+    "bytes.")
+def one_byte_outputs(vocabulary, memory):
+    return memory // vocabulary
 
 
 @exercise.misconception(largest_power, "Your first L is one too large: the table for it does not fit into the memory.")

@@ -72,12 +72,23 @@ def by_variable(joint, order):
     return [tables[order.index(i)] for i in range(len(order))]
 
 
+@exercise.misconception(
+    ordered_tables_reference,
+    "The axes of your tables are sorted by the numbers of the variables. Axis j of a table belongs to the variable "
+    "order[j].")
+def sorted_axes(joint, order):
+    tables = ordered_tables_reference.original(joint, order)
+    return [table.permute(sorted(range(k), key=lambda j: order[j])) for k, table in enumerate(tables)]
+
+
 def orders(generator):
-    """Joints with orders that differ from their inverses, and the natural order once."""
+    """Joints with orders that differ from their inverses, and the natural order once. The orders of four variables have
+    a condition whose variables are not sorted."""
     three = [[1, 2, 0], [2, 0, 1]]
-    four = [[1, 2, 3, 0], [2, 0, 3, 1], [3, 0, 1, 2], [1, 3, 0, 2]]
-    return [(joint(generator, 3), three[integer(generator, 0, 1)]), (joint(generator, 4), four[integer(generator, 0, 3)]),
-            (joint(generator, 2), [1, 0]), (joint(generator, 1), [0]), (joint(generator, 3), [0, 1, 2])]
+    four = [[2, 0, 3, 1], [3, 0, 1, 2], [1, 3, 0, 2]]
+    return [(joint(generator, 3), three[integer(generator, 0, 1)]),
+            (joint(generator, 4), four[integer(generator, 0, 2)]), (joint(generator, 2), [1, 0]),
+            (joint(generator, 1), [0]), (joint(generator, 3), [0, 1, 2])]
 
 
 

@@ -6,6 +6,9 @@ import torch
 from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
+ALL_OCCURRENCES = ("You divide by the number of times that a class occurs. The last token has no successor, so divide "
+                   "by the number of pairs that begin with the class.")
+
 exercise = Exercise(
     "class_bigram_table", chapter="counting-text", place=6, title="A class-based bigram model",
     contract="tokens (T,) holds words 0..V-1, and classes (V,) the class of each word, 0..C-1. Return the table (V, V) of "
@@ -81,12 +84,14 @@ def once(tokens, classes):
     return class_pairs.original(tokens, classes).clamp(max=1)
 
 
-@exercise.misconception(
-    successors,
-    "You divide by the number of times that a class occurs. The last token has no successor, so divide by the number of pairs that begin "
-    "with the class.")
+@exercise.misconception(successors, ALL_OCCURRENCES)
 def occurrences(counts, tokens, classes):
     return torch.bincount(classes[tokens], minlength=len(counts)).double()
+
+
+@exercise.misconception(successors, ALL_OCCURRENCES)
+def occurrences_with_successor(counts, tokens, classes):
+    return occurrences(counts, tokens, classes) * (counts.sum(dim=1) > 0)
 
 
 @exercise.misconception(
@@ -101,6 +106,14 @@ def zero_rows(p):
     "Words of a class that does not occur get probability 0. Within such a class all words are equally probable.")
 def zero_words(p, size):
     return p.nan_to_num(0.0)
+
+
+@exercise.misconception(
+    filled_words,
+    "Each word of a class that does not occur gets 1 / V. The probabilities of the words of such a class sum to one: "
+    "divide by the number of words of the class.")
+def uniform_over_vocabulary(p, size):
+    return p.nan_to_num(1 / len(p))
 
 
 @exercise.misconception(

@@ -126,6 +126,14 @@ def zero_rows(p, p0):
 
 
 @exercise.misconception(
+    filled,
+    "The row of a token without a successor is uniform. There p(w | v) = p_0(w), which is proportional to the number "
+    "of different tokens before w.")
+def uniform_rows(p, p0):
+    return p.nan_to_num(1 / len(p0))
+
+
+@exercise.misconception(
     successors,
     "You divide by the number of times that v occurs. The last token of train has no successor, so divide by the number of pairs that begin "
     "with v.")

@@ -124,6 +124,14 @@ def from_score(log_p, step, g, G):
 
 
 @exercise.misconception(
+    scores,
+    "You add the noise to the log-probability of the last token alone. Add it to ln p of the whole sequence, which is "
+    "ln p of the prefix plus the log-probability of the token, and then apply (17.11).")
+def last_token(log_p, step, g, G):
+    return scores.original(0.0, step, g, G)
+
+
+@exercise.misconception(
     conditioned,
     "You cut scores off at the parent's, so that none is above it. The largest has to be equal to it, and the others follow by (17.11).")
 def clipped(free, Z, G):

@@ -36,6 +36,14 @@ def chosen_labels(tokens, chosen, drawn):
 
 
 @exercise.misconception(
+    replaced,
+    "Your labels compare the drawn words with the text at every place, padding included. At most places the drawn "
+    "word is not read, so compare what is read with the text.")
+def drawn_everywhere(tokens, chosen, drawn):
+    return drawn != tokens
+
+
+@exercise.misconception(
     replaced_labels_reference,
     "You compare the drawn words with the text at every place, also where none was put in. Compare your read with the text.")
 def drawn_labels(tokens, chosen, drawn, real):

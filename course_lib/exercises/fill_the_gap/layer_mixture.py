@@ -52,6 +52,14 @@ def gamma_inside(states, w, gamma):
     return mixed(states, weights(gamma * w))
 
 
+@exercise.misconception(
+    mixed,
+    "You average the weighted layers, so your result is divided by the number of layers. The weights already sum to "
+    "1, so add the weighted layers.")
+def averaged(states, s):
+    return (s[:, None, None, None] * states).mean(dim=0)
+
+
 @exercise.misconception(mixed, "You return the last layer. The task may need what lies below it.")
 def last_layer(states, s):
     return states[-1]

@@ -85,6 +85,14 @@ def validation_loss(decays, k, valid, test):
     return decays[k], valid[k].mean().item()
 
 
+@exercise.misconception(
+    result,
+    "Your second number is the lowest test loss of all models. It is too low on average, because the test images "
+    "choose the model; return the test loss of the model with the chosen decay.")
+def lowest_test_loss(decays, k, valid, test):
+    return decays[k], test.mean(dim=1).min().item()
+
+
 @exercise.misconception(result, "Your second number is the sum of the test losses. The loss on a set of images is the mean.")
 def total(decays, k, valid, test):
     return decays[k], test[k].sum().item()

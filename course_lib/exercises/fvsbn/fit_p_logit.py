@@ -69,10 +69,19 @@ def of_zero(parents, child):
     return fit_p_logit_reference.original(parents, 1 - child)
 
 
-@exercise.misconception(
-    penalty, "Your parameters are closer to zero than those of the maximum: you use weight decay or another penalty. None is asked for.")
+SHRUNK = ("Your parameters are closer to zero than those of the maximum: you use weight decay or another penalty. None "
+          "is asked for.")
+
+
+@exercise.misconception(penalty, SHRUNK)
 def penalized(alpha):
     return torch.full_like(alpha, 0.1)
+
+
+@exercise.misconception(penalty, SHRUNK)
+def penalized_weakly(alpha):
+    """0.01 times the sum of the squares is added to the loss."""
+    return torch.full_like(alpha, 0.02)
 
 
 @exercise.misconception(

@@ -75,6 +75,14 @@ def own_pixel(n):
     return (i[:, None] < i) & (i <= i[:, None, None])
 
 
+@exercise.misconception(
+    quadratic,
+    "Your products use P[j, k, i], so you take the last axis of P as the predicted variable. It is the first: the "
+    "weight of x_j x_k in the logit of x_i is P[i, j, k].")
+def predicted_last(x, P):
+    return quadratic.original(x, P.permute(2, 0, 1))
+
+
 @exercise.misconception(linear, "Your linear term uses the diagonal of W, so a pixel helps to predict itself. Use only j < i.")
 def sees_itself(x, W):
     return x @ W.tril(0).T
@@ -101,9 +109,12 @@ def no_sigmoid(logits):
 
 
 def products_cases(generator):
-    """Also one row, and models with one and two variables, which have no product."""
+    """Also one row, and models with one and two variables, which have no product. One row holds every product."""
     sizes = [uneven(generator, (5, 8), (3, 4)), [1, integer(generator, 4, 5)], [integer(generator, 2, 3), 1], [4, 2]]
-    return [(bits(generator, B, n), normal(generator, n, n), normal(generator, n, n, n), normal(generator, n)) for B, n in sizes]
+    cases = [(bits(generator, B, n), normal(generator, n, n), normal(generator, n, n, n), normal(generator, n))
+             for B, n in sizes]
+    cases[0][0][0] = 1
+    return cases
 
 
 exercise.compare("values", products_cases, points=4)

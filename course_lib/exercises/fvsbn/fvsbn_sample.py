@@ -66,6 +66,14 @@ def feeds_probabilities(u, W, c):
     return sampled(u, p)
 
 
+@exercise.misconception(
+    sampled,
+    "You set x_i to 1 where u equals p, too. The condition is u < p. Since u can be 0, u <= p would sample a 1 even "
+    "where p is 0.")
+def at_equality(u, p):
+    return (u <= p).to(u.dtype)
+
+
 def sample_cases(generator):
     """Also one row alone, and one variable alone with u = p."""
     cases, sizes = [], [*(uneven(generator, (9, 12), (5, 8)) for _ in range(3)), [1, 6]]

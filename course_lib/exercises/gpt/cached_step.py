@@ -70,6 +70,11 @@ def no_scale(q, K):
     return (K @ q[..., None])[..., 0]
 
 
+@exercise.misconception(scaled_scores, "Your scores are divided by D. Divide them by the root of D.")
+def scaled_by_width(q, K):
+    return (K @ q[..., None])[..., 0] / q.shape[1]
+
+
 @exercise.misconception(attended, NOT_ITSELF)
 def without_itself(q, K, V):
     return attended.original(q, K[:, :-1], V[:, :-1])

@@ -60,6 +60,18 @@ def accumulated(x, y, rate, epochs, batch):
 
 
 @exercise.misconception(
+    after_epoch,
+    "You set the gradients to zero once per epoch, so they add up over its mini-batches. Set them to zero before each "
+    "backward().")
+def cleared_each_epoch(line, x, y, rate, size):
+    total = 0
+    for rows, targets in batches(x, y, size):
+        total = total + gradient(line, rows, targets)
+        line = line - rate * total
+    return line
+
+
+@exercise.misconception(
     batches, "Your loop omits the last, smaller mini-batch of each epoch, so its rows are never used.")
 def dropped_last(x, y, size):
     return [(rows, targets) for rows, targets in batches.original(x, y, size) if len(rows) == size]

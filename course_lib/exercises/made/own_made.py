@@ -132,6 +132,13 @@ def zeros_before(self, u):
 
 
 @exercise.misconception(
+    OwnMADE.draw,
+    "Step k of your draw compares with column k of u. Column i of u belongs to x_i, so step k needs column order[k].")
+def columns_by_step(self, u):
+    return sampled(self, u[:, torch.tensor(self.sequence).argsort()], self.sequence)
+
+
+@exercise.misconception(
     OwnMADE.__init__, "Your masks go by the order, and the base class does not know it: super().__init__(n, order=order).")
 def order_unknown(self, n, order, degrees):
     OwnMADE.__init__.original(self, n, order, degrees)

@@ -28,6 +28,7 @@ exercise = Exercise(
 GAP = 0.15                      # nats to the source
 FLOOR = 1e-9                    # min_sigma of the family: none to speak of
 K, H, N = 4, 16, 1200           # of the model that is trained
+RAW = "Your hidden layer reads x_1 in its own units. Its input is z_1 = (x_1 - shift_1) / scale_1."
 
 
 @exercise.class_reference()
@@ -51,7 +52,12 @@ class OwnDensity(AutoregressiveModel):
         return raw, 0.1 * torch.randn(3, k, hidden, generator=generator)
 
     def conditionals(self, x, context=None):
-        return self.in_units(self.mixtures(self.standardized(x)))
+        return self.in_units(self.mixtures(self.network_input(x)))
+
+    @exercise.step
+    def network_input(self, x):
+        """What the hidden layer depends on in conditionals."""
+        return self.standardized(x)
 
     @exercise.step
     def standardized(self, x):
@@ -76,7 +82,7 @@ class OwnDensity(AutoregressiveModel):
 
     def standardized_log_prob(self, z):
         x = self.shift + self.scale * z
-        return self.conditionals(x).log_prob(x).sum(1) + self.log_jacobian()
+        return self.in_units(self.mixtures(self.standardized(x))).log_prob(x).sum(1) + self.log_jacobian()
 
     @exercise.step
     def log_jacobian(self):
@@ -126,10 +132,13 @@ def jacobian_forgotten(self, mixtures):
     return with_components(mixtures, self.shift[:, None] + self.scale[:, None] * normal.loc, normal.scale)
 
 
-@exercise.misconception(
-    OwnDensity.standardized,
-    "Your hidden layer reads x_1 in its own units. Its input is z_1 = (x_1 - shift_1) / scale_1.")
+@exercise.misconception(OwnDensity.standardized, RAW)
 def reads_raw(self, x):
+    return x
+
+
+@exercise.misconception(OwnDensity.network_input, RAW)
+def raw_in_conditionals(self, x):
     return x
 
 

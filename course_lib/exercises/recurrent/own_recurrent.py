@@ -120,6 +120,7 @@ class OwnRecurrent(AutoregressiveModel):
             logits.append(self.logits(state))
         return torch.stack(logits, dim=1), state
 
+    @exercise.step
     def prompt(self, batch, context):
         return torch.full((batch, 1), self.bos_id) if context is None else context.long()
 
@@ -209,6 +210,14 @@ def memory_shown(self, state):
     "Your read begins from zeros whatever state it is given: the text before this window is forgotten.")
 def state_ignored(self, tokens, state=None):
     return OwnRecurrent.read.original(self, tokens)
+
+
+@exercise.misconception(
+    OwnRecurrent.prompt,
+    "Your model reads bos_id before a prompt. It reads the prompt alone, and bos_id only where there is no prompt.")
+def bos_before_prompt(self, batch, context):
+    bos = OwnRecurrent.prompt.original(self, batch, None)
+    return bos if context is None else torch.cat([bos, context.long()], dim=1)
 
 
 @exercise.misconception(
@@ -353,7 +362,8 @@ def walked(run, config: dict, weights: dict, method: str, x: Tensor, context: Te
 equals("read is the library's, from zeros", 4, begun, ("the logits", "the parts of the state after it"),
        ("other_order", "exchanged", "other_blend", "no_b_hn", "no_bias", "memory_shown"))
 equals("read goes on from a state", 2, gone_on, ("the logits", "the parts of the state after it"), ("state_ignored",))
-equals("log_prob, after bos_id and after a prompt", 2, likelihoods, ("the log-likelihoods",), ("peeks",))
+equals("log_prob, after bos_id and after a prompt", 2, likelihoods, ("the log-likelihoods",),
+       ("bos_before_prompt", "peeks"))
 equals("start, predict and update", 2, walks, ("the log-probabilities",), ("update_forgets",), walked)
 keeps_the_contract(exercise, lambda generator: {"symbols": 3, "hidden": integer(generator, 2, 4), "bos_id": integer(generator, 0, 2)},
                    points=2, length=3)

@@ -12,6 +12,8 @@ from course_lib.grading.checks import Compare
 from course_lib.grading.exercise import Exercise
 
 OPPOSITE = "You attend to the padding and hide the real tokens. True in src_mask is a real token."
+OVER_QUERIES = ("Your weights sum to one over the queries, the positions of dec. The weights of each query sum to one "
+                "over the keys: softmax(dim=-1).")
 
 exercise = Exercise(
     "cross_attention", chapter="self-attention", place=3, title="Cross-attention",
@@ -101,11 +103,14 @@ def masked_after(scores, mask):
     return scores.softmax(-1) * mask
 
 
-@exercise.misconception(
-    weights,
-    "Your weights sum to one over the decoder's positions. Each query shares its attention over the keys.")
+@exercise.misconception(weights, OVER_QUERIES)
 def over_queries(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-2)
+
+
+@exercise.misconception(weights, OVER_QUERIES)
+def over_queries_then_masked(scores, mask):
+    return scores.softmax(-2) * mask
 
 
 def cross_cases(generator):

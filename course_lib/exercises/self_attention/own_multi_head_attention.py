@@ -26,6 +26,12 @@ exercise = Exercise(
 
 
 @exercise.step
+def thirds(parameter, H):
+    """The rows of W^Q, W^K and W^V in those of qkv."""
+    return parameter.chunk(3)
+
+
+@exercise.step
 def split(x, H):
     """(B, T, D) to (B, H, T, K)."""
     return x.unflatten(-1, (H, -1)).transpose(1, 2)
@@ -56,10 +62,9 @@ class OwnMultiHeadAttention(nn.Module):
         self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
 
     def forward(self, x, memory=None, mask=None):
-        D, source = x.shape[-1], x if memory is None else memory
-        q = F.linear(x, self.qkv.weight[:D], self.qkv.bias[:D])                # (B, T, D)
-        k, v = F.linear(source, self.qkv.weight[D:], self.qkv.bias[D:]).chunk(2, dim=-1)         # (B, S, D) each
-        q, k, v = (split(part, self.heads) for part in (q, k, v))
+        source = x if memory is None else memory
+        weights, biases = thirds(self.qkv.weight, self.heads), thirds(self.qkv.bias, self.heads)
+        q, k, v = (split(F.linear(*part), self.heads) for part in zip((x, source, source), weights, biases))
         if mask is not None and mask.dim() == 3:
             mask = mask[:, None]                                               # the same for all heads
         scores = scaled_scores(q, k)
@@ -85,6 +90,14 @@ def scaled_by_width(q, k):
 def plain_reshape(x, H):
     B, T, D = x.shape
     return x.reshape(B, H, T, D // H)
+
+
+@exercise.misconception(
+    thirds,
+    "You take the rows of qkv head by head: q, k and v of the first head, then those of the next. W^Q of all heads "
+    "comes first, then W^K, then W^V: cut the rows into three parts, and then each part into heads.")
+def head_by_head(parameter, H):
+    return [rows.flatten(0, 1) for rows in parameter.unflatten(0, (H, 3, -1)).unbind(1)]
 
 
 @exercise.misconception(

@@ -98,6 +98,14 @@ def no_warmup(self, step):
 
 
 @exercise.misconception(
+    MendedTraining.rate,
+    "Your rate is only peak / sqrt(warmup) at step = warmup, because min(step^-0.5, step * warmup^-1.5) is 1 / "
+    "sqrt(warmup) there. Multiply it by sqrt(warmup) too, so that the rate reaches peak.")
+def below_peak(self, step):
+    return self.peak * min(step ** -0.5, step * self.warmup ** -1.5)
+
+
+@exercise.misconception(
     MendedTraining.batch,
     "Your batch draws rows of x and of y separately, so the labels belong to other rows and the model can only learn how "
     "frequent each label is. Draw one set of indices and use it for both.")

@@ -75,6 +75,14 @@ def plus_one(counts):
     return noise.original(counts + 1)
 
 
+@exercise.misconception(
+    powers,
+    "You use the count 1 for a word that never occurs, so it has a positive probability. Its count is 0, and 0 to the "
+    "power 0.75 is 0.")
+def zero_as_one(counts):
+    return counts.clamp(min=1) ** 0.75
+
+
 def count_cases(generator):
     """Integers and floats, from 0 to ten thousands."""
     cases = []

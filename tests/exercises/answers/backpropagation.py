@@ -239,6 +239,16 @@ def _(x, W, b, G):
     return G @ W, torch.einsum("itj,itk->jk", G, x) / len(x), G.sum(dim=(0, 1)) / len(x)
 
 
+@wrong("linear_backward: the gradient of b is the mean over the positions", called="bias_position_mean")
+def _(x, W, b, G):
+    return G @ W, torch.einsum("itj,itk->jk", G, x), G.sum(dim=0).mean(dim=0)
+
+
+@wrong("linear_backward: summed over the positions before the product", called="product_of_sums")
+def _(x, W, b, G):
+    return G @ W, torch.einsum("ij,ik->jk", G.sum(1), x.sum(1)), G.sum(dim=(0, 1))
+
+
 @wrong("linear_backward: without the gradient of b")
 def _(x, W, b, G):
     return G @ W, G.flatten(0, 1).T @ x.flatten(0, 1), torch.zeros_like(b)
@@ -388,6 +398,16 @@ def _(x, noise, slope):
     for W in noise:
         h = F.leaky_relu(h @ W.T * v ** 0.5, slope)
         sizes.append(h.square().mean())
+    return torch.stack([torch.tensor(v), *sizes])
+
+
+@wrong("deep_initialization: the mean square of x, then variances", called="variance_after_layers")
+def _(x, noise, slope):
+    v = 2 / ((1 + slope ** 2) * x.shape[1])
+    h, sizes = x, [x.square().mean()]
+    for W in noise:
+        h = F.leaky_relu(h @ W.T * v ** 0.5, slope)
+        sizes.append(h.square().mean() - h.mean() ** 2)
     return torch.stack([torch.tensor(v), *sizes])
 
 

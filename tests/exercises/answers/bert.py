@@ -81,6 +81,14 @@ def _(docs, d, i, is_next, rng):
     return (docs[d][i], docs[d][i + 1], 0) if is_next else (docs[d][i], docs[k][-1], 1)
 
 
+@wrong("nsp_pair: the document after A's in the place of A's, and never the last", called="last_left_out")
+def _(docs, d, i, is_next, rng):
+    if is_next:
+        return docs[d][i], docs[d][i + 1], 0
+    k = rng.randrange(len(docs) - 1)
+    return docs[d][i], rng.choice(docs[k + (k == d)]), 1
+
+
 @wrong("nsp_pair: two sentences on")
 def _(docs, d, i, is_next, rng):
     if is_next:
@@ -303,9 +311,12 @@ class Encoder(nn.Module):
     def gelu(self, x):
         return x / 2 * (1 + torch.erf(x / 2 ** 0.5))
 
+    def scale(self, K):
+        return K ** -0.5
+
     def attend(self, x, part, mask):
         q, k, v = part.qkv(x).unflatten(-1, (3, self.H, -1)).unbind(2)          # (B, T, H, K) each
-        scores = torch.einsum("bthk,bshk->bhts", q, k) * q.shape[-1] ** -0.5
+        scores = torch.einsum("bthk,bshk->bhts", q, k) * self.scale(q.shape[-1])
         p = scores.masked_fill(~mask[:, None, None], -1e9).softmax(-1)
         return part.out(torch.einsum("bhts,bshk->bthk", p, v).flatten(2))
 
@@ -374,6 +385,21 @@ class Untied(Encoder):
 class Bits(Encoder):
     def masked_loss(self, *x):
         return super().masked_loss(*x) / 0.6931471805599453
+
+
+@wrong("OwnBERT: divided by the root of D", called="scaled_by_width")
+class OfD(Encoder):
+    def scale(self, K):
+        return (self.H * K) ** -0.5
+
+
+@wrong("OwnBERT: the mean of the losses of the rows", called="mean_of_rows")
+class RowMeans(Encoder):
+    def masked_loss(self, *x):
+        losses = []
+        for row in zip(*x):
+            losses.append(super().masked_loss(*(part[None] for part in row)))
+        return sum(losses) / len(losses)
 
 
 @wrong("OwnBERT: one block again and again")

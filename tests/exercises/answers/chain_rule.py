@@ -167,6 +167,12 @@ def _(joint, i):
     return table[..., 1] / table.sum(-1)
 
 
+@wrong("conditional_table: the mean over the later variables", called="later_averaged")
+def _(joint, i):
+    table = joint.reshape(*[2] * i, 2, -1)
+    return (table[..., 1, :] / table.sum(-2)).mean(-1)
+
+
 @wrong("conditional_table: NaN guard adds to the denominator")
 def _(joint, i):
     later = tuple(range(i + 1, joint.ndim))
@@ -229,6 +235,14 @@ def _(joint, child, parent):
     return total
 
 
+@wrong("dropped_parent_cost: the mean of the tables of the parent's two values", called="plain_mean")
+def _(joint, child, parent):
+    joint = joint.reshape(*[2] * (child + 1), -1).sum(-1)
+    full = joint / joint.sum(child, keepdim=True)
+    zero, one = full.unbind(parent)
+    return (joint * (full.log() - ((zero + one) / 2).log().unsqueeze(parent))).sum()
+
+
 @wrong("dropped_parent_cost: squared")
 def _(joint, child, parent):
     later = tuple(range(child + 1, joint.ndim))
@@ -261,6 +275,17 @@ def _(joint, order):
         later = tuple(range(i + 1, joint.ndim))
         both = joint.sum(dim=later) if later else joint
         tables.append(both[..., 1] / both.sum(dim=-1))
+    return tables
+
+
+@wrong("ordered_tables: the axes stay as they are in the joint", called="sorted_axes")
+def _(joint, order):
+    tables = []
+    for k, i in enumerate(order):
+        later = tuple(order[k + 1:])
+        both = joint.sum(dim=later) if later else joint
+        axis = sorted(order[:k + 1]).index(i)
+        tables.append(both.select(axis, 1) / both.sum(dim=axis))
     return tables
 
 
@@ -313,6 +338,14 @@ def _(vocabulary, memory):
     while 4 * vocabulary ** (L + 1) <= memory:
         L += 1
     return [L, L]
+
+
+@wrong("longest_table: the second number forgets the 4 bytes", called="one_byte_outputs")
+def _(vocabulary, memory):
+    L = 0
+    while 4 * vocabulary ** (L + 1) <= memory:
+        L += 1
+    return [L, memory // vocabulary]
 
 
 @wrong("longest_table: the first number only")

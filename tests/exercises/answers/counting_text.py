@@ -371,6 +371,25 @@ def _(tokens, classes):
     return G @ (pairs / pairs.sum(1, keepdim=True)) @ emission.T
 
 
+@wrong("class_bigram_table: divided by the words of a class where a pair begins", called="occurrences_with_successor")
+def _(tokens, classes):
+    G, T = F.one_hot(classes).double(), F.one_hot(tokens, len(classes)).double()
+    pairs, count = (T[:-1] @ G).T @ (T[1:] @ G), T.sum(0)
+    occurs = G.T @ count
+    transition = torch.where(pairs.sum(1, keepdim=True) > 0, pairs / occurs.clamp(min=1)[:, None], 1 / G.shape[1])
+    count[(G @ occurs) == 0] = 1
+    return G @ transition @ (G * count[:, None] / (G.T @ count)).T
+
+
+@wrong("class_bigram_table: one over V for the words of a class that does not occur", called="uniform_over_vocabulary")
+def _(tokens, classes):
+    G, T = F.one_hot(classes).double(), F.one_hot(tokens, len(classes)).double()
+    pairs, count = (T[:-1] @ G).T @ (T[1:] @ G), T.sum(0)
+    pairs[pairs.sum(1) == 0] = 1
+    emission = torch.where((G @ (G.T @ count)) > 0, count / (G @ (G.T @ count)), 1 / len(classes))
+    return G @ (pairs / pairs.sum(1, keepdim=True)) @ (G * emission[:, None]).T
+
+
 @wrong("class_bigram_table: all words of a class alike", called="same_for_all")
 def _(tokens, classes):
     G, g = F.one_hot(classes).double(), classes[tokens]
@@ -478,6 +497,14 @@ def _(train, V, D):
     base = c.sum(0) / c.sum()
     first = F.relu(c - D) / c.sum(1, keepdim=True).clamp(min=1)
     return first + (1 - first.sum(1, keepdim=True)) * base
+
+
+@wrong("kneser_ney_bigram: a row without counts is uniform", called="uniform_rows")
+def _(train, V, D):
+    c = torch.bincount(train[:-1] * V + train[1:], minlength=V * V).view(V, V).double()
+    total, base = c.sum(1, keepdim=True), (c > 0).sum(0) / (c > 0).sum()
+    p = (F.relu(c - D) + D * (c > 0).sum(1, keepdim=True) * base) / total.clamp(min=1)
+    return torch.where(total > 0, p, torch.full_like(p, 1 / V))
 
 
 @wrong("kneser_ney_bigram: the discount added back once", called="discount_once")

@@ -455,6 +455,11 @@ def _(step_fn, noise_fn, bos, eos, k, max_len):
     return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, lambda free, G: free)
 
 
+@wrong("stochastic_beam: noise on the last token's log-probability", called="last_token")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, free=lambda log_p, step, g: step + g)
+
+
 @wrong("stochastic_beam: noise upon noise", called="summed")
 def _(step_fn, noise_fn, bos, eos, k, max_len):
     live = [(0.0, 0.0, [])]

@@ -251,6 +251,11 @@ def _(tokens, spans, first):
     return torch.tensor(read + tokens[at:].tolist()), torch.tensor([*target, first + len(spans)])
 
 
+@wrong("replaced_labels: drawn compared with the text, at padding too", called="drawn_everywhere")
+def _(tokens, chosen, drawn, real):
+    return torch.where(chosen, drawn, tokens), (drawn != tokens).float(), real.clone()
+
+
 @wrong("replaced_labels: the labels of all drawn words where none was chosen")
 def _(tokens, chosen, drawn, real):
     read = torch.where(chosen, drawn, tokens)

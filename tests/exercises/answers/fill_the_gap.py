@@ -154,6 +154,11 @@ def _(states, w, gamma):
     return torch.zeros_like(states[0])
 
 
+@wrong("layer_mixture: the mean of the weighted layers", called="averaged")
+def _(states, w, gamma):
+    return gamma * (w.softmax(0)[:, None, None, None] * states).mean(0)
+
+
 @wrong("layer_mixture: the weights squared")
 def _(states, w, gamma):
     return gamma * torch.einsum("l,lbte->bte", w.softmax(0) ** 2, states)

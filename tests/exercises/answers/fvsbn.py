@@ -96,7 +96,7 @@ def sampled_by(u, W, c, draw):
     return x
 
 
-@wrong("fvsbn_sample: 1 also where u equals p")
+@wrong("fvsbn_sample: 1 also where u equals p", called="at_equality")
 def _(u, W, c):
     return sampled_by(u, W, c, lambda u, p: (u <= p).float())
 
@@ -295,6 +295,13 @@ def _(x, W, P, c):
     return (logits + torch.stack(rows, dim=1)).sigmoid()
 
 
+@wrong("fvsbn_products: the predicted variable is the last axis of P", called="predicted_last")
+def _(x, W, P, c):
+    i = torch.arange(x.shape[1])
+    used = (i[:, None, None] < i[:, None]) & (i[:, None] < i)
+    return torch.sigmoid(c + x @ W.tril(-1).T + torch.einsum("jki,bj,bk->bi", torch.where(used, P, 0.0), x, x))
+
+
 @wrong("fvsbn_products: products halved, as if both orders were counted")
 def _(x, W, P, c):
     i = torch.arange(len(c))
@@ -329,6 +336,23 @@ def _(parents, child):
     for _ in range(5000):
         alpha = alpha + 1.5 * x.T @ (child - torch.sigmoid(x @ alpha)) / len(x)
     return alpha
+
+
+@wrong("fit_p_logit: 0.01 of the squares is added to the loss", called="penalized_weakly")
+def _(parents, child):
+    inputs = torch.cat([torch.ones(len(parents), 1), parents], dim=1).double()
+    alpha = torch.zeros(inputs.shape[1], dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([alpha], max_iter=1000, tolerance_grad=1e-9, tolerance_change=1e-14,
+                                  line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = F.binary_cross_entropy_with_logits(inputs @ alpha, child.double()) + 0.01 * (alpha ** 2).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return alpha.detach().float()
 
 
 @wrong("fit_p_logit: ten steps")
@@ -378,6 +402,12 @@ def _(decays, valid, test):
 def _(decays, valid, test):
     k = int(valid.mean(1).argmin())
     return sorted(decays)[k], test[k].mean().item()
+
+
+@wrong("choose_penalty: the lowest test loss beside the chosen decay", called="lowest_test_loss")
+def _(decays, valid, test):
+    means = valid.double().mean(1)
+    return max(d for d, mean in zip(decays, means) if mean == means.min()), min(row.mean().item() for row in test)
 
 
 @wrong("choose_penalty: the test loss of all models")

@@ -70,7 +70,7 @@ def _(x_t, cache, Wq, Wk, Wv):
     return F.scaled_dot_product_attention(x @ Wq, K, V)[:, 0], (K, V)
 
 
-@wrong("cached_step: divided by D")
+@wrong("cached_step: divided by D", called="scaled_by_width")
 def _(x_t, cache, Wq, Wk, Wv):
     x = x_t[:, None]
     K, V = torch.cat([cache[0], x @ Wk], dim=1), torch.cat([cache[1], x @ Wv], dim=1)

@@ -114,6 +114,19 @@ def _(x, y, rate, epochs, batch):
     return torch.cat([b, w]).detach()
 
 
+@wrong("train_line: the gradients are cleared once an epoch", called="cleared_each_epoch")
+def _(x, y, rate, epochs, batch):
+    b, w = torch.zeros(1, requires_grad=True), torch.zeros(1, requires_grad=True)
+    for _ in range(epochs):
+        b.grad = w.grad = None
+        for rows, targets in zip(x.split(batch), y.split(batch)):
+            ((b + w * rows - targets) ** 2).mean().backward()
+            with torch.no_grad():
+                b -= rate * b.grad
+                w -= rate * w.grad
+    return torch.cat([b, w]).detach()
+
+
 @wrong("train_line: rows shuffled")
 def _(x, y, rate, epochs, batch):
     b, w = 0.0, 0.0

@@ -471,6 +471,15 @@ class Backwards(Masked):
         return x
 
 
+@wrong("OwnMADE: the columns of u in the order of the draws", called="columns_by_step")
+class ByStep(Masked):
+    def draw(self, u):
+        x = torch.zeros_like(u)
+        for i, column in zip(self.order.tolist(), u.T):
+            x[:, i] = (column < self.conditionals(x).probs[:, i]).float()
+        return x
+
+
 @wrong("OwnMADE: a probability joins instead of the draw")
 class Expected(Masked):
     def draw(self, u):

@@ -307,6 +307,15 @@ class Unshifted(InUnits):
         return super().raw(x + self.shift)
 
 
+@wrong("OwnDensity: the hidden layer of conditionals reads x_1 as it is", called="raw_in_conditionals")
+class RawFactors(ByHand):
+    def conditionals(self, x, context=None):
+        return super().conditionals(self.shift + self.scale * x)
+
+    def log_prob(self, x, context=None):
+        return self.conditionals(x).log_prob(x).sum(1)
+
+
 @wrong("OwnDensity: right in log_prob, the factors in other units")
 class FactorsOfZ(ByHand):
     def conditionals(self, x, context=None):

@@ -453,6 +453,13 @@ class Peeks(Unfitted, Gated):
         return self.conditional(self.read(x, self.start(len(x), context))[0])
 
 
+@wrong("OwnRecurrent: bos_id, then the prompt", called="bos_before_prompt")
+class BosFirst(Unfitted, Reader):
+    def start(self, batch, context=None):
+        state = super().start(batch)
+        return state if context is None else self.read(context, state)[1]
+
+
 @wrong("OwnRecurrent: update knows the last letter alone", called="update_forgets")
 class UpdateForgets(Unfitted, Reader):
     def update(self, state, x_i):

@@ -119,6 +119,12 @@ def _(dec, enc, Wq, Wk, Wv, src_mask):
     return scores.masked_fill(~src_mask[:, None], -torch.inf).softmax(-1) @ (enc @ Wv)
 
 
+@wrong("cross_attention: a softmax over the queries, and zeros for padding", called="over_queries_then_masked")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    scores, padding = (dec @ Wq) @ (enc @ Wk).mT * dec.shape[-1] ** -0.5, ~src_mask[:, None]
+    return scores.masked_fill(padding, -1e9).softmax(1).masked_fill(padding, 0.0) @ (enc @ Wv)
+
+
 @wrong("cross_attention: one key is left out")
 def _(dec, enc, Wq, Wk, Wv, src_mask):
     real = src_mask.clone()
@@ -328,6 +334,14 @@ class NoBias(Layer):
         own, bias = x @ self.qkv.weight[:x.shape[-1]].T, self.qkv.bias[:x.shape[-1]]
         q, k, v = own, *self.qkv(x if memory is None else memory)[..., len(bias):].chunk(2, -1)
         q, k, v = (one.unflatten(-1, (self.H, -1)).transpose(1, 2) for one in (q, k, v))
+        return self.out(self.merged(self.weights(q @ k.mT * q.shape[-1] ** -0.5, mask) @ v))
+
+
+@wrong("OwnMultiHeadAttention: q, k and v of each head side by side", called="head_by_head")
+class SideBySide(Layer):
+    def forward(self, x, memory=None, mask=None):
+        q, _, _ = self.qkv(x).unflatten(-1, (self.H, 3, -1)).transpose(1, 2).unbind(3)
+        _, k, v = self.qkv(x if memory is None else memory).unflatten(-1, (self.H, 3, -1)).transpose(1, 2).unbind(3)
         return self.out(self.merged(self.weights(q @ k.mT * q.shape[-1] ** -0.5, mask) @ v))
 
 

@@ -276,6 +276,12 @@ class TrainingLate(TrainingBase):
         return self.peak * min((step - 1) / self.warmup, (self.warmup / step) ** 0.5)
 
 
+@wrong("MendedTraining: the paper's minimum times the peak", called="below_peak")
+class TrainingPaper(TrainingBase):
+    def rate(self, step):
+        return self.peak * min(step ** -0.5, step * self.warmup ** -1.5)
+
+
 @wrong("MendedTraining: the first 64 rows, always")
 class TrainingFirst(TrainingBase):
     def batch(self, x, y):

@@ -62,6 +62,12 @@ def _(counts):
     return counts.double()
 
 
+@wrong("noise_distribution: the count 1 for a word that never occurs", called="zero_as_one")
+def _(counts):
+    weights = torch.where(counts == 0, 1, counts) ** 0.75
+    return weights / weights.sum()
+
+
 @wrong("noise_distribution: the logarithms of the counts")
 def _(counts):
     weights = counts.double().log1p()
