@@ -36,6 +36,29 @@
     if (link) link.click();
   }
 
+  function follow() {                                      // the section that is read: in the list of contents and in the bar
+    const links = [...document.querySelectorAll("#pst-page-toc-nav a")], bar = document.querySelector(".header-article-items__start");
+    const title = document.querySelector(".bd-article h1"), where = document.createElement("span");
+    const entries = [...document.querySelectorAll("#pst-page-toc-nav .toc-entry")];
+    const heads = links.map(link => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+    if (!title || !bar) return;
+    where.className = "course-where";
+    bar.after(where);
+    let waits = false;
+    const update = () => {
+      waits = false;
+      const last = heads.findLastIndex(head => head && head.getBoundingClientRect().top < window.innerHeight / 4);
+      links.forEach((link, k) => { link.classList.toggle("active", k === last); link.toggleAttribute("aria-current", k === last); });
+      for (const entry of entries) entry.classList.toggle("active", last >= 0 && entry.contains(links[last]));
+      const past = title.getBoundingClientRect().bottom < 48;
+      where.textContent = past ? [own(title), last < 0 ? "" : own(links[last])].filter(Boolean).join(" \u203a ") : "";
+    };
+    window.addEventListener("scroll", () => { if (!waits) { waits = true; requestAnimationFrame(update); } }, { passive: true });
+    update();
+  }
+
+  const own = node => [...node.childNodes].filter(child => !child.matches?.(".headerlink")).map(child => child.textContent).join("").trim();
+
   function unfold() {                                     // lists of slides: folded on a phone, open where there is room
     if (!window.matchMedia("(min-width: 992px)").matches) return;
     for (const list of document.querySelectorAll("details.course-slides.course-wide")) list.open = true;
@@ -45,6 +68,7 @@
     name();
     wholeNames();
     unfold();
+    follow();
     document.addEventListener("keydown", leaf);
     const sizes = new ResizeObserver(mark);
     sizes.observe(document.body);

@@ -119,7 +119,10 @@
       const first = best.split(" ").findIndex(isMarked), list = best.split(" "), from = Math.max(0, first - 12);
       best = (from ? "… " : "") + list.slice(from, from + 38).join(" ") + " …";
     }
-    return best.split(/(\s+)/).map(word => word.trim() && isMarked(word) ? $("mark", {}, word) : word);
+    return best.split(/(\s+)/).flatMap(word => {
+      const [, before, core, after] = /^([^\p{L}\p{N}]*)(.*?)([^\p{L}\p{N}]*)$/su.exec(word);
+      return core && isMarked(core) ? [before, $("mark", {}, core), after] : [word];
+    });
   }
 
   function hit({ section }, wanted) {

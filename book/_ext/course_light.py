@@ -223,9 +223,17 @@ def joined(static: Path, sheets: list[str], formulas: str, names: set[str]) -> s
     for sheet in sheets:
         text = (static / sheet).read_text("utf-8")
         text = IMPORT.sub(lambda found, folder=(static / sheet).parent: (folder / found[1]).read_text("utf-8"), text)
-        parts.append(text if sheet == OWN else occurring(text, names))
+        parts.append(FACE.sub(lambda found: within(static / found[1]), text) if sheet == OWN else occurring(text, names))
     text = "\n".join([*parts, occurring(formulas, names)]).replace('@charset "UTF-8";', "")
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+
+
+FACE = re.compile(r'url\("(vendor/fonts/[^"]+\.woff2)"\)')
+
+
+def within(file: Path) -> str:
+    """A face within the style sheet: it is there at the first paint, so nothing shifts and no page mixes faces."""
+    return f'url("data:font/woff2;base64,{base64.b64encode(file.read_bytes()).decode()}")' if file.is_file() else f'url("{file.name}")'
 
 
 def words(site: Path, pages) -> set[str]:

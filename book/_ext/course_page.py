@@ -1,8 +1,9 @@
-"""The body of a page: what stands before its first figure, and where its lines break."""
+"""The body of a page: what stands before its first figure, where its lines break, and links to its formulas."""
 from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 from docutils import nodes
 
@@ -16,6 +17,8 @@ def start_with_the_subject(app, doctree) -> None:
         code, what = next(cell.findall(nodes.literal_block), None), "code"
         if code is not None and not cell.get("hide_mode") and only_imports(code.astext()):
             cell["hide_mode"], what = "input", "imports"
+        elif any("image/png" in bundle.get("mime_type", "") for bundle in cell.findall(nodes.container)):
+            what = "code of the figure"
         if cell.get("hide_mode") == "input":
             cell["prompt_show"], cell["prompt_hide"] = f"Show the {what}", f"Hide the {what}"
 
@@ -35,10 +38,41 @@ def punctuation_stays(app, doctree) -> None:
             kept = nodes.inline("", "", classes=["course-keep"])
             formula.parent.replace(formula, kept)
             kept += [formula, nodes.Text(mark[0])]
-            after.parent.replace(after, nodes.Text(after[mark.end():]))
+            at = next(k for k, node in enumerate(after.parent) if node is after)     # texts are equal to others with the same letters
+            after.parent[at] = nodes.Text(after[mark.end():])
+
+
+TAG = re.compile(r"\\tag\{(D?\d+\.\d+)\}")
+NUMBER = re.compile(r"(?<![\w)\]])\((D?\d+\.\d+)\)")              # "(5.2)", but not the argument of a call
+
+
+def find_equations(app) -> None:
+    """The page of each numbered formula."""
+    app.env.course_equations = {
+        number: file.relative_to(app.srcdir).with_suffix("").as_posix()
+        for file in sorted(Path(app.srcdir, "book").glob("**/*.ipynb")) for number in re.findall(r"\\\\tag\{(D?\d+\.\d+)\}", file.read_text("utf-8"))}
+
+
+def equations_are_linked(app, doctree) -> None:
+    """Each numbered formula gets an id, and its number in a text leads to it."""
+    for block in doctree.findall(nodes.math_block):
+        block["ids"] += [f"equation-{number}" for number in TAG.findall(block.astext())]
+    here, pages = app.env.docname, app.env.course_equations
+    for text in [node for node in doctree.findall(nodes.Text) if type(node.parent) in (nodes.paragraph, nodes.emphasis, nodes.strong)]:
+        parts, end = [], 0
+        for found in NUMBER.finditer(text):
+            if page := pages.get(found[1]):
+                address = f"{app.builder.get_relative_uri(here, page) if page != here else ''}#equation-{found[1]}"
+                parts += [nodes.Text(text[end:found.start()]), nodes.reference("", found[0], internal=True, refuri=address)]
+                end = found.end()
+        if parts:
+            at = next(k for k, node in enumerate(text.parent) if node is text)
+            text.parent[at:at + 1] = [*parts, nodes.Text(text[end:])]
 
 
 def setup(app):
+    app.connect("builder-inited", find_equations)
     app.connect("doctree-read", start_with_the_subject)
     app.connect("doctree-read", punctuation_stays)
+    app.connect("doctree-read", equations_are_linked)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from pathlib import Path
 
 from docutils import nodes
@@ -49,12 +50,34 @@ def text_of(node) -> str:
         for child in part.children:
             if isinstance(child, nodes.Text):
                 yield str(child)
+            elif isinstance(child, nodes.math):
+                yield plain(child.astext())
             elif not isinstance(child, (*PARTS, *LEFT_OUT, nodes.term)):
                 yield from words(child)
                 if isinstance(child, (nodes.paragraph, nodes.list_item, nodes.entry)):
                     yield " "
 
     return " ".join("".join(words(node)).split())
+
+
+GREEK = set("alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau phi chi psi omega lamda".split()) | {"lambda"}
+SYMBOLS = {"in": "∈", "le": "≤", "ge": "≥", "ne": "≠", "times": "×", "cdot": "·", "approx": "≈", "pm": "±", "to": "→", "infty": "∞",
+           "sum": "∑", "prod": "∏", "nabla": "∇", "partial": "∂", "ell": "ℓ", "mid": "|", "top": "T", "ldots": "...", "dots": "...",
+           "leftarrow": "←", "odot": "⊙"}
+NAMES = {"ln", "log", "exp", "max", "min", "arg", "argmax", "argmin", "det", "lim", "Pr", "sin", "cos", "tanh"}
+
+
+def plain(tex: str) -> str:
+    """A formula within a sentence as a line of text: $p_\\theta(x) \\le 1$ becomes p_θ(x) ≤ 1."""
+    tex = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)
+
+    def symbol(found: re.Match) -> str:
+        name = found[1]
+        greek = unicodedata.lookup(f"GREEK {'CAPITAL' if name[0].isupper() else 'SMALL'} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}") if name.lower() in GREEK else ""
+        text = greek or SYMBOLS.get(name, name if name in NAMES else "")
+        return text + found[2] if text else ""
+
+    return re.sub(r"[{}]|\\[^\w\s]", "", re.sub(r"\\([A-Za-z]+)(\s?)", symbol, tex)).strip()
 
 
 def flat(node) -> str:

@@ -17,8 +17,6 @@ from xml.sax.saxutils import escape
 
 from docutils import nodes
 
-FACES = [f"vendor/fonts/{name}.woff2" for name in (
-    "source-serif-4-latin-400-normal", "source-sans-3-latin-400-normal", "source-sans-3-latin-600-normal", "source-code-pro-latin-400-normal")]
 LENGTH = 200                                                 # what a result of a search shows of a description
 MISSING = """<!DOCTYPE html>
 <html lang="en">
@@ -77,10 +75,8 @@ def head(app, pagename, templatename, context, doctree) -> None:
         if picture := re.search(r'src="[./]*(_images/[^"]+\.png)"', context.get("body") or ""):
             tags['property="og:image"'] = url + picture[1]
     lines = [f'<meta {name} content="{html.escape(text, quote=True)}" />' for name, text in tags.items() if text]
-    faces = [context["pathto"](f"_static/{face}", 1) for face in FACES if (Path(app.srcdir) / "build" / "static" / face).exists()]
-    if faces:                                                # a page that is opened from a disk may not preload
-        lines.append('<script>if (location.protocol !== "file:") for (const href of ' + json.dumps(faces) + ') document.head.append(Object.assign('
-                     'document.createElement("link"), { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "anonymous", href }));</script>')
+    if chapter := re.match(r"book/(\d+)-", pagename):
+        lines.append(f'<style>:root {{ --course-chapter: "{int(chapter[1])}."; }}</style>')
     context["metatags"] = context.get("metatags", "") + "\n".join(lines) + "\n" * bool(lines)
 
 

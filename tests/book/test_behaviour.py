@@ -6,7 +6,6 @@ import re
 import pytest
 
 from book._tools import nb_form, slide_map
-from tests.book.conftest import settle
 from tests.book.figures import of_notebook
 from tests.book.test_site import PAGES
 
@@ -98,17 +97,9 @@ def test_chapters_fit_sidebar(visit):
         assert all(box["height"] <= 26 and box["y"] + box["height"] <= 900 for box in boxes)
 
 
-@pytest.mark.parametrize("faces", ["the book's", "the system's"])
-def test_text_measure(visit, faces):
-    """Lines of text hold 68 to 77 characters; code, tables and figures begin where the text does and end by 860 pixels.
-
-    A page that has waited too long for the book's faces keeps those of the system.
-    """
+def test_text_measure(visit):
+    """Lines of text hold 68 to 77 characters; code, tables and figures begin where the text does and end by 860 pixels."""
     with visit("book/05-nade.html", width=1440) as page:
-        if faces == "the system's":
-            page.route("**/*.woff2", lambda route: route.abort())
-        page.reload(wait_until="load")                            # with the faces at hand, or without them
-        settle(page)
         lines = page.evaluate("""() => [...document.querySelectorAll('.bd-article section > p')].flatMap(p => {
             const rows = Math.round(p.clientHeight / parseFloat(getComputedStyle(p).lineHeight)), last = rows - 0.5;
             return rows > 3 && !p.querySelector('.math') ? [p.textContent.length / last] : [];
@@ -117,6 +108,32 @@ def test_text_measure(visit, faces):
         edges = page.evaluate("""() => [...document.querySelectorAll('.bd-article section > p, .cell_input, .cell_output table, .cell_output img')]
             .filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect()).map(r => [Math.round(r.left), Math.round(r.width)])""")
         assert max(left for left, _ in edges) - min(left for left, _ in edges) <= 2 and max(width for _, width in edges) <= 860, edges
+
+
+def test_bar_and_contents_follow(visit):
+    """The bar names the page and the section that is read, and the list of contents marks it, also after a jump."""
+    with visit("book/02-linear-models.html", width=1440) as page:
+        where = page.locator(".course-where")
+        assert where.text_content() == ""
+        page.evaluate("document.querySelector('#momentum-and-adam h2').scrollIntoView()")
+        page.wait_for_function("document.querySelector('.course-where').textContent.endsWith('› Momentum and Adam')")
+        assert where.text_content().startswith("2 Linear models")
+        assert page.locator("#pst-page-toc-nav a.active").text_content().strip() == "Momentum and Adam"
+
+
+def test_numbers_lead_to_formulas(visit):
+    with visit("book/02-linear-models.html") as page:
+        link = page.locator('.bd-article p a[href="#equation-2.4"]').first
+        assert link.text_content() == "(2.4)"
+        assert page.locator("[id='equation-2.4'] mjx-container").count() == 1
+
+
+def test_magnifier_beside_the_words(visit):
+    with visit("search.html?q=likelihood", width=1440) as page:
+        field = page.locator(".bd-article-container .bd-search input")
+        text = field.bounding_box()["x"] + field.evaluate("field => parseFloat(getComputedStyle(field).paddingLeft)")
+        icon = page.locator(".bd-article-container .bd-search svg").first.bounding_box()
+        assert icon["x"] + icon["width"] <= text
 
 
 def test_search_by_keyboard(visit):

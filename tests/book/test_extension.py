@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from docutils import nodes
 
-from book._ext import course_book, course_docstrings
+from book._ext import course_book, course_docstrings, course_page
 from book._tools import setup_cell
 from book._tools.nb import KERNELSPEC
 from tests.conftest import ROOT
@@ -45,6 +45,14 @@ def test_address_precedence(monkeypatch, tmp_path):
     assert course_book.address("https://github.com/executablebooks/jupyter-book", tmp_path).endswith("/remote")
     monkeypatch.setenv("BOOK_REPOSITORY_URL", "https://git.example/org/fork")
     assert course_book.address(ADDRESS, tmp_path) == "https://git.example/org/fork"
+
+
+def test_punctuation_moves_to_its_own_formula():
+    """A text like another one before it, here the comma after `x`, stays."""
+    line = nodes.paragraph("", "", nodes.literal("", "x"), nodes.Text(", "), nodes.math("", "a"), nodes.Text(", "), nodes.literal("", "y"))
+    document = nodes.section("", line)
+    course_page.punctuation_stays(None, document)
+    assert line.astext() == "x, a, y" and line[2].astext() == "a,"
 
 
 @pytest.mark.parametrize("plain, rst", [
