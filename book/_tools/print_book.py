@@ -41,6 +41,7 @@ body {{ background: #fff; }}
 .print-contents ol {{ list-style: none; padding: 0; }}
 .print-contents li {{ padding: 0.2em 0; break-inside: avoid; }}
 .bd-article details.hide {{ display: none; }}
+.course-explorable, .course-explorable > .afm-view {{ min-height: 0; break-inside: avoid; }}
 .bd-article .afm-view, .bd-article .cell_output .output, .bd-article div.math {{ overflow: visible; }}
 pre, code {{ white-space: pre-wrap !important; overflow-wrap: anywhere; }}
 img {{ max-width: 100%; height: auto; }}
