@@ -1,13 +1,14 @@
 """Base class of autoregressive models, $p(x) = \\prod_k p(x_{o_k} \\mid x_{o_1}, \\dots, x_{o_{k-1}})$.
 
-A model has two views. In the parallel view, `conditionals` returns all factors at once, where factor i depends only on
-variables before i; it is used for training and scoring. In the sequential view, `start`, `predict` and `update` return
-one factor at a time; it is used for sampling. The base class derives the second view by calling `conditionals` for each
-variable. A model can override it, or `draw_all`, the loop behind `sample`, to be faster. `course_lib.contract` tests
-that the two views agree.
+The order o is a permutation of the n variables. A model has two views. In the parallel view, `conditionals` returns all
+factors at once, where factor i depends only on variables before i in the order; it is used for training and scoring. In
+the sequential view, `start` returns a state without known variables, `predict` the next factor, and `update` the state
+with one more known variable; it is used for sampling. The base class implements the sequential view by calling
+`conditionals` for each variable. A faster model overrides these three methods, or `draw_all`, the loop of `sample`.
+`course_lib.contract` tests that both views agree.
 
-The base class validates input: `conditionals` and `log_prob` of a subclass receive a valid x in the form that its
-family expects, and a valid context; so does `start`. A model therefore contains only its equation:
+The base class validates input: `conditionals` and `log_prob` of a subclass receive a valid x in the dtype that its
+family expects, and a valid context; `start` receives a valid context. A model therefore contains only its equation:
 
     class Mine(AutoregressiveModel):
         def conditionals(self, x, context=None):
@@ -33,7 +34,7 @@ Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # tensors, 
 
 
 class Prefix(NamedTuple):
-    """State of the base class: the number of known variables, and their values.
+    """Sampling state of the base class: the values of the first k variables in the order.
 
     >>> from course_lib.density import Tabular
     >>> Tabular(3).start(2)
@@ -41,9 +42,9 @@ class Prefix(NamedTuple):
             [0., 0., 0.]]), context=None)
     """
 
-    k: int
-    x: Tensor                                                        # (B, n), 0 where not yet known
-    context: Context | None
+    k: int                                                           # number of known variables
+    x: Tensor                                                        # (B, n), 0 if unknown; (B, k) for n = None
+    context: Context | None                                          # argument of `start`
 
 
 class AutoregressiveModel(nn.Module):
@@ -53,7 +54,8 @@ class AutoregressiveModel(nn.Module):
     conditional  family of every factor, `Bernoulli()` by default
     order        order[k] is the variable that is sampled k-th, counted from 0; the identity by default
 
-    Column i of x and of `conditionals` is variable i, whatever the order. Source: slides "Autoregressive models".
+    The methods take a batch x (B, n) and, for a conditional model, a `context` that all factors depend on. Column i of
+    x and of `conditionals` is variable i, whatever the order. Source: slides "Autoregressive models".
 
     >>> class Coins(AutoregressiveModel):  # a subclass needs `conditionals` only
     ...     def __init__(self, n):
@@ -83,7 +85,7 @@ class AutoregressiveModel(nn.Module):
     # --- every factor at once: training and scoring ------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Context | None = None) -> Distribution:
-        """Return all factors, batch shape (B, n): column i is p(x_i | the variables before it in the order)."""
+        """Return all factors, batch shape (B, n): column i is p(x_i | variables before i in the order)."""
         raise NotImplementedError(f"{type(self).__name__} does not define conditionals(x)")
 
     def log_prob(self, x: Tensor, context: Context | None = None) -> Float[Tensor, "B"]:
@@ -91,26 +93,26 @@ class AutoregressiveModel(nn.Module):
         return self.conditionals(x, context).log_prob(x).sum(dim=1)
 
     def forward(self, x: Tensor, context: Context | None = None) -> Distribution:
-        """Return `conditionals(x)`; some models override it."""
+        """Return `conditionals(x, context)`; some models override it, such as GPT, which returns logits."""
         return self.conditionals(x, context)
 
     # --- one variable at a time: sampling ----------------------------------------------------------------------------
 
     def start(self, batch: int, context: Context | None = None) -> State:
-        """Return the state of `batch` rows in which no variable is known."""
+        """Return the state before sampling, in which no variable is known, for a batch of `batch` rows."""
         like = self.like()
         x = torch.zeros(batch, self.n or 0, dtype=like.dtype, device=like.device)
         return Prefix(0, self.conditional.check(x, dtype=like.dtype), context)       # integers for a categorical family
 
     def predict(self, state: State) -> Distribution:
-        """Return the distribution of the next variable, batch shape (B,)."""
+        """Return the distribution of the next variable in the order given the known variables, batch shape (B,)."""
         x, i = state.x, self.variable_at(state.k)
         if self.n is None:                                           # a sequence: append the next element
             x = torch.cat([x, x.new_zeros(len(x), 1)], dim=1)
         return at(self.conditionals(x, state.context), (slice(None), i))
 
     def update(self, state: State, x_i: Tensor) -> State:
-        """Return the state after the next variable has taken the value x_i (B,)."""
+        """Return the state in which the next variable in the order is known too; x_i (B,) are its values."""
         if not is_validating(self):                                     # `sample` passes its own values
             x_i = self.conditional.check(x_i, "x_i", state.x.dtype)
         column = x_i[:, None].to(state.x.dtype)
@@ -121,7 +123,7 @@ class AutoregressiveModel(nn.Module):
         return Prefix(state.k + 1, x, state.context)
 
     def select(self, state: State, rows: Tensor) -> State:
-        """Return the state of the batch rows `rows`, a LongTensor of indices, which may repeat or reorder them."""
+        """Return the state of the batch rows with the indices `rows`, (R,), which may be repeated or in any order."""
         return select_rows(state, rows)
 
     @torch.no_grad()
@@ -131,10 +133,11 @@ class AutoregressiveModel(nn.Module):
         """Sample `num` rows, one variable after another (ancestral sampling). Returns (num, n).
 
         given, known  (num, n): where the boolean `known` is True, the value of `given` is kept; the other variables are
-                      sampled from p(x_i | the variables before it). This is the conditional distribution
+                      sampled from p(x_i | variables before i in the order). This is the conditional distribution
                       p(unknown | known) only if the known variables come first in the order.
-        length        number of variables, for a model of sequences of any length
-        generator     with the same generator the first rows do not depend on `num`
+        context       what a conditional model depends on, with `num` rows
+        generator     random number generator; for the same seed the first rows do not depend on `num`
+        length        n, for a model of sequences of any length
 
         The model is in eval mode while it samples; its mode is restored.
         """
@@ -151,13 +154,14 @@ class AutoregressiveModel(nn.Module):
 
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Context | None = None) -> Tensor:
-        """The loop behind `sample`: predict, sample and update, for each variable in turn. Returns (num, n).
+        """Run the loop of `sample`: `predict`, sample and `update` for each variable in turn. Returns (num, n).
 
-        u             uniforms in [0, 1): the k-th variable is sampled with u[:, k] by the inverse CDF of the family
-        given, known  (num, n) as in `sample`, or both None
+        u                      uniforms in [0, 1): u[:, k] determines the k-th variable in the order, by the inverse CDF
+                               of the family, which needs U uniforms for a value
+        given, known, context  as in `sample`, already validated
 
-        A model that can compute the same values faster overrides this method. `sample` calls it with validated
-        arguments, in eval mode and without gradients.
+        A model that can compute the same values faster overrides this method. `sample` calls it in eval mode and
+        without gradients.
         """
         num, n, _ = u.shape
         columns: list[Tensor] = [None] * n
@@ -173,13 +177,13 @@ class AutoregressiveModel(nn.Module):
         return torch.stack(columns, dim=1)
 
     def extra_repr(self) -> str:
-        """Arguments of the constructor, from `config`, for `print(model)`."""
+        """Return the arguments of the constructor as one line of text, which `print(model)` shows."""
         return configuration(self)
 
     # --- for the contract --------------------------------------------------------------------------------------------
 
     def parents(self, i: int) -> list[int]:
-        """Variables that factor i may depend on: all variables before i in the order, unless a model declares fewer."""
+        """Return the variables that factor i may depend on: by default all variables before i in the order."""
         if self.order is None:
             return list(range(i))
         order = self.order.tolist()
@@ -187,7 +191,7 @@ class AutoregressiveModel(nn.Module):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Initialize every parameter at random, at a scale at which the factors vary without saturating."""
+        """Replace all parameters by normal random numbers, scaled so that factors depend on x without saturating."""
         for p in self.parameters():
             scale = 0.5 if p.dim() < 2 else max(1, p[0].numel()) ** -0.5
             p.copy_(scale * torch.randn(p.shape, generator=generator, dtype=torch.float64))
@@ -195,10 +199,10 @@ class AutoregressiveModel(nn.Module):
     # --- for subclasses: to use, or to override ----------------------------------------------------------------------
 
     def check_input(self, x: Tensor, context: Context | None = None) -> Tensor:
-        """Return x (B, n) in the form that the family expects. Raises ValueError if x or the context is invalid."""
+        """Return x (B, n) in the dtype that the family expects. Raises ValueError if x or the context is invalid."""
         check_tensor("x", x)
         if x.dim() != 2:
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), images flattened")
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n): flatten images, write one row as x[None]")
         if len(x) == 0:
             raise ValueError("x is an empty batch; expected at least one row")
         if self.n is not None and x.shape[1] != self.n:
@@ -208,17 +212,21 @@ class AutoregressiveModel(nn.Module):
         return self.conditional.check(x, dtype=self.like().dtype)
 
     def check_context(self, context: Context, batch: int) -> None:
-        """Raise ValueError if a context other than None is invalid for `batch` rows. Conditional models override it."""
+        """Raise ValueError if `context`, which is not None, is invalid for `batch` rows.
+
+        The base class rejects every context; a conditional model overrides this method.
+        """
         raise ValueError(f"context is given; expected None, because {type(self).__name__} is unconditional")
 
     def check_given(self, num: int, n: int, given: Tensor | None,
                     known: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-        """Validate `given` and `known` (num, n) of `sample`; return them on the model's device, `given` 0 where `known`
-        is False, or (None, None) if both are None. Raises ValueError if one of them is None, or if a shape, the dtype
-        of `known` or a value of `given` is wrong.
+        """Validate `given` and `known` (num, n) of `sample`. Return both on the model's device, with `given` 0 where
+        `known` is False, or (None, None) if both are None. Raises ValueError if only one of them is None, or if a
+        shape, the dtype of `known` or a value of `given` is wrong.
         """
         if (given is None) != (known is None):
-            raise ValueError(f"{'known' if known is None else 'given'} is None; expected given and known together")
+            raise ValueError(f"{'known' if known is None else 'given'} is None; expected given and known together, or "
+                             "neither of them")
         if given is None:
             return None, None
         for name, value in (("given", given), ("known", known)):
@@ -233,8 +241,8 @@ class AutoregressiveModel(nn.Module):
         return self.conditional.check(given, "given", like.dtype), known
 
     def length_for(self, length: int | None = None) -> int:
-        """Number of variables: the model's own, or `length` if it has none. Raises ValueError if neither is given or
-        the two differ, and TypeError if `length` is not an integer.
+        """Return the number of variables: the model's n, or `length` if n is None. Raises ValueError if both are None
+        or differ, and TypeError if `length` is not an integer.
         """
         if length is not None:
             check_integer("length", length, "a number of variables: a prompt is the argument context")
@@ -252,7 +260,7 @@ class AutoregressiveModel(nn.Module):
         return k if self.order is None else int(self.order[k])
 
     def like(self) -> Tensor:
-        """First floating-point parameter or buffer, whose dtype and device new tensors take."""
+        """Return the first floating-point parameter or buffer, whose dtype and device new tensors get."""
         for t in (*self.parameters(), *self.buffers()):
             if t.is_floating_point():
                 return t
@@ -271,7 +279,7 @@ def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
 
 def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | None,
              device) -> Float[Tensor, "num n U"]:
-    """Sample uniforms in [0, 1), (num, n, per_variable), row by row: the first rows do not depend on `num`."""
+    """Sample uniforms in [0, 1), (num, n, per_variable), on `device`; the first rows do not depend on `num`."""
     target, device = device, generator.device if generator is not None else device
     dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
     if torch.device(device).type == "cpu":                           # torch fills in order there, so one call suffices
@@ -281,7 +289,7 @@ def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | N
 
 
 def select_rows(state: State, rows: Tensor) -> State:
-    """Index the first axis, the batch, of every tensor in a state by `rows`; other values are returned unchanged."""
+    """Return a copy of a state in which every tensor has only the batch rows `rows`; other values are unchanged."""
     if isinstance(state, Tensor):
         return state[rows]
     if isinstance(state, tuple) and hasattr(state, "_fields"):
@@ -315,9 +323,10 @@ def _brief(t: Tensor) -> str:
 
 
 def configuration(model: nn.Module) -> str:
-    """Format `model.config` as one line: "n=784, hidden=500, conditional=Bernoulli()".
+    """Format `model.config` as one line, such as "n=784, hidden=500, conditional=Bernoulli()".
 
-    Modules are omitted, because torch prints them below; the natural order is omitted too. Long lists are truncated.
+    Modules are omitted, because torch prints them itself; an `order` that is the identity is omitted too. Lists of more
+    than 8 entries are truncated.
     """
     config = getattr(model, "config", None)
     if config is None:

@@ -26,12 +26,12 @@ from course_lib.validation import values_checked
 
 
 class Conditional:
-    """Base class of the families. A subclass sets the attributes below and defines `__call__`, `check` and `draw`.
+    """Base class of the families of distributions. A subclass defines `__call__`, `check`, `draw` and these attributes:
 
     parameter_shape  shape of the raw parameters of one variable; `()` is a scalar
-    num_values       number of values, 0..num_values-1, of a discrete variable; None for a continuous one
-    num_uniforms     U, number of uniforms used to sample one value
-    num_inputs       E, size of the encoding of one value
+    num_values       number of values, 0..num_values-1, of a discrete variable; None for a continuous variable
+    num_uniforms     U, number of uniform random numbers from which `draw` computes one value
+    num_inputs       E, number of inputs of a network into which `encode` maps one value
 
     >>> [family.num_parameters for family in (Bernoulli(), Categorical(256), MixtureOfGaussians(10))]
     [1, 256, 30]
@@ -44,7 +44,7 @@ class Conditional:
 
     @property
     def config(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {}
 
     @property
@@ -57,29 +57,30 @@ class Conditional:
         raise NotImplementedError
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        """Return x in the dtype that the distribution expects: int64 for categories and levels, otherwise `dtype`.
+        """Return values x, of any shape, in the dtype that the distribution expects: int64 for categories and levels,
+        otherwise `dtype` (None: torch's default dtype).
 
-        Raises ValueError, with `name` for x and the first value outside the support.
+        Raises ValueError if a value is outside the support; its message names the argument `name`.
         """
         raise NotImplementedError
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
-        """Sample by the inverse CDF: map U uniforms in [0, 1) per variable, u (..., U), to values of shape (...).
+        """Sample values (...) from a distribution of batch shape (...) by the inverse CDF, a function of u.
 
-        distribution  a distribution with batch shape (...)
+        u  uniforms in [0, 1), U for each value
         """
         raise NotImplementedError
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
-        """Encode values (...) as E inputs of a network each, (..., E), in `dtype`: the value itself by default."""
+        """Encode each value of x (...) as E inputs of a network, (..., E), in `dtype`; by default the value itself."""
         return x.to(dtype)[..., None]
 
     def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
-        """Contributions (m, B, H) of m variables x (B, m) to H units: the encoding (E) of each value times `weight`."""
+        """Return the contributions (m, B, H) of m variables x (B, m) to H units: x[:, i], encoded, times weight[i]."""
         return self.encode(x, weight.dtype).transpose(0, 1) @ weight
 
     def marginal(self, x: Tensor) -> Tensor:
-        """Raw parameters `(n, *parameter_shape)` that fit each column of x (N, n) independently, for initialization."""
+        """Return raw parameters `(n, *parameter_shape)`, each fitted to a column of the data x (N, n)."""
         raise NotImplementedError(f"{type(self).__name__} does not define marginal(x)")
 
     def __repr__(self) -> str:
@@ -87,7 +88,9 @@ class Conditional:
 
 
 class Bernoulli(Conditional):
-    r"""$p(x = 1) = \sigma(a)$ with one raw parameter, the logit a. Values are 0 and 1, as integers, booleans or floats.
+    r"""Bernoulli distribution, $p(x = 1) = \sigma(a)$ with one raw parameter, the logit a.
+
+    The values 0 and 1 may be integers, booleans or floats.
 
     >>> Bernoulli()(torch.tensor([0.0, 2.0])).probs
     tensor([0.5000, 0.8808])
@@ -113,7 +116,7 @@ class Bernoulli(Conditional):
 
 
 class Categorical(Conditional):
-    r"""$p(x = v) = \mathrm{softmax}(a)_v$ with k raw parameters, the logits. Values are 0..k-1.
+    r"""Categorical distribution of 0..k-1, $p(x = v) = \mathrm{softmax}(a)_v$ with k raw parameters, the logits a.
 
     >>> Categorical(3)(torch.zeros(2, 3)).log_prob(torch.tensor([0, 2]))
     tensor([-1.0986, -1.0986])
@@ -158,13 +161,15 @@ class Categorical(Conditional):
 
 
 class MixtureOfGaussians(Conditional):
-    r"""$p(x) = \sum_{j=1}^{k} \pi_j\, \mathcal{N}(x; \mu_j, \sigma_j^2)$ with $\pi$ a softmax and
+    r"""Mixture of k Gaussians, $p(x) = \sum_{j=1}^{k} \pi_j\, \mathcal{N}(x; \mu_j, \sigma_j^2)$ with
     $\sigma_j = \sigma_{\min} + e^{s_j}$.
 
-    The raw parameters (3, k) are the logits of the weights, the means, and the log scales s. The density is in the
-    units of x. The lower bound `min_sigma`, in the same units, keeps the likelihood finite when a component fits a
-    repeated value. With `equal_weights` the weights are 1/k, as on the slide, and the raw parameters (2, k) are means
-    and log scales. Source: RNADE (Uria, Murray and Larochelle, 2013).
+    The raw parameters (3, k) are the logits of the weights $\pi_j$, the means $\mu_j$, and the log scales $s_j$.
+
+    min_sigma      $\sigma_{\min}$, in the units of x; it bounds the density when a component fits a repeated value
+    equal_weights  whether all weights are 1/k, as on the slide; the raw parameters (2, k) are then means and log scales
+
+    Source: RNADE (Uria, Murray and Larochelle, 2013).
 
     >>> family = MixtureOfGaussians(2)
     >>> family.parameter_shape
@@ -212,12 +217,13 @@ class MixtureOfGaussians(Conditional):
 
 
 class DiscretizedLogisticMixture(Conditional):
-    r"""Mixture of k logistic densities, discretized to the integers 0..levels-1.
+    r"""Mixture of k logistic densities, discretized to the L integers 0..L-1; L is `levels`.
 
-    $P(x) = \sum_j \pi_j [\sigma((x + 1/2 - \mu_j)/s_j) - \sigma((x - 1/2 - \mu_j)/s_j)]$, where the first and the last
-    bin extend to minus and plus infinity, so the probabilities sum to one. The raw parameters (3, k) are the logits of
-    the weights, the means and the log scales, which are clamped at -7. Means and scales refer to levels mapped to [-1,
-    1]. Source: PixelCNN++ (Salimans, Karpathy, Chen and Kingma, 2017).
+    $P(x) = \sum_j \pi_j [\sigma((c + h - \mu_j)/s_j) - \sigma((c - h - \mu_j)/s_j)]$, where $c = 2x/(L - 1) - 1$ is the
+    value x mapped to [-1, 1] and $h = 1/(L - 1)$ half the width of its bin. The first and the last bin extend to minus
+    and plus infinity, so the probabilities sum to one. The raw parameters (3, k) are the logits of the weights $\pi_j$,
+    the means $\mu_j$ and the log scales $\ln s_j$, which are clamped to at least -7. Source: PixelCNN++ (Salimans,
+    Karpathy, Chen and Kingma, 2017).
 
     >>> family = DiscretizedLogisticMixture(3, levels=17)
     >>> # one variable, its 17 values
@@ -263,7 +269,10 @@ class DiscretizedLogisticMixture(Conditional):
 
 
 class DiscretizedLogistic(Distribution):
-    """Logistic density discretized to the integers 0..levels-1; loc and scale refer to levels mapped to [-1, 1].
+    """Logistic density with mean `loc` and scale `scale` on [-1, 1], discretized to the integers 0..levels-1.
+
+    The integers are mapped linearly to [-1, 1]; the first and the last bin extend to infinity. `loc` and `scale` have
+    the batch shape.
 
     >>> binned = DiscretizedLogistic(torch.tensor(0.0), torch.tensor(0.1), levels=3)
     >>> binned.log_prob(torch.arange(3)).exp()
@@ -290,13 +299,13 @@ class DiscretizedLogistic(Distribution):
                            torch.where(x == self.levels - 1, F.logsigmoid(-lower), inside))
 
     def icdf(self, u: Tensor) -> Tensor:
-        """Return the integer whose bin contains the u-quantile of the logistic density."""
+        """Inverse CDF: return the integer whose bin contains the u-quantile of the logistic density, u in (0, 1)."""
         value = self.loc + self.scale * torch.logit(u)               # on [-1, 1]
         return ((value + 1) * (self.levels - 1) / 2).round().clamp(0, self.levels - 1).long()
 
 
 def at(distribution: Distribution, index) -> Distribution:
-    """Index the batch of a distribution: `at(d, (slice(None), 3))` is column 3 of batch shape (B, n)."""
+    """Index the batch of a distribution: `at(d, (slice(None), 3))` is column 3 of a batch shape (B, n)."""
     if isinstance(distribution, MixtureSameFamily):
         return MixtureSameFamily(at(distribution.mixture_distribution, index),
                                  at(distribution.component_distribution, index), validate_args=False)
@@ -309,7 +318,7 @@ def at(distribution: Distribution, index) -> Distribution:
 
 
 def _component(mixture: Distribution, u: Tensor) -> Distribution:
-    """Sample one component of the mixture for each element of the batch, by the inverse CDF from uniforms u (...)."""
+    """Sample a component of each mixture from uniforms u (...); return the distribution of the sampled components."""
     j = _draw_index(mixture.mixture_distribution.probs, u)
     component = mixture.component_distribution
     pick = {name: getattr(component, name).gather(-1, j[..., None])[..., 0] for name in ("loc", "scale")}
@@ -319,20 +328,20 @@ def _component(mixture: Distribution, u: Tensor) -> Distribution:
 
 
 def _spread_over(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Means (n, k), at quantiles of each column of x (N, n), and standard deviations, for k components."""
+    """Initial means (n, k) of k components, at quantiles of each column of x (N, n), and standard deviations (n, k)."""
     place = ((torch.arange(k, device=x.device) + 0.5) / k * len(x)).long()
     mean = x.sort(dim=0).values[place].T                             # (n, k)
     return mean, (2 / (k + 1) * x.std(dim=0, correction=0))[:, None].expand_as(mean)
 
 
 def _draw_index(probs: Tensor, u: Tensor) -> Tensor:
-    """The index that the inverse CDF of `probs` (..., k) assigns to u (...); never one of probability zero."""
+    """Sample indices (...) with probabilities `probs` (..., k), never 0, by the inverse CDF of uniforms u (...)."""
     cdf = _finite(probs).cumsum(-1, dtype=torch.float64)             # (..., k)
     return (u[..., None] * cdf[..., -1:] >= cdf[..., :-1]).sum(-1)
 
 
 def _open(u: Tensor) -> Tensor:
-    """Map [0, 1) to (0, 1), because an inverse CDF is infinite at 0."""
+    """Replace 0 among the uniforms u by a tiny positive number, because an inverse CDF is infinite at 0."""
     tiny = torch.finfo(u.dtype).eps / 4
     return u.clamp(min=tiny)
 

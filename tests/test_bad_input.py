@@ -35,7 +35,8 @@ ROWS = [
     ("infinity", with_one(INF), "x contains inf at [1, 2]; a Bernoulli variable takes 0 or 1"),
     ("five variables", zeros(3, 5), "x has 5 variables; this model has 4"),
     ("an empty batch", zeros(0, 4), "x is an empty batch; expected at least one row"),
-    ("one row without a batch", zeros(4), "x has shape (4,); expected (B, n), images flattened"),
+    ("one row without a batch", zeros(4),
+     "x has shape (4,); expected (B, n): flatten images, write one row as x[None]"),
 ]
 
 
@@ -78,8 +79,8 @@ CALLS = [
     ("no samples", (0,), {}, "num is 0; expected at least 1"),
     ("minus one sample", (-1,), {}, "num is -1; expected at least 1"),
     ("given alone", (3,), {"given": zeros(3, 4)},
-     "known is None; expected given and known together"),
-    ("known alone", (3,), {"known": YES}, "given is None; expected given and known together"),
+     "known is None; expected given and known together, or neither of them"),
+    ("known alone", (3,), {"known": YES}, "given is None; expected given and known together, or neither of them"),
     ("given for two rows", (3,), {"given": zeros(2, 4), "known": YES},
      "given has shape (2, 4); expected (num, n) = (3, 4)"),
     ("known too wide", (3,), {"given": zeros(3, 4), "known": torch.ones(3, 5, dtype=torch.bool)},

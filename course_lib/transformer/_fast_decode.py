@@ -17,12 +17,14 @@ from course_lib.transformer.rotary_attention import RotaryAttention
 
 def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                 caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
-    """Output (B, D) of `model.run_blocks` for the last token, whose query attends to the cached keys.
+    """Return the output (B, D) of `model.run_blocks` for the last token, whose query attends to the cached keys.
 
+    model   a `GPT`
     tokens  (B, T), of which all but the last are in the caches
-    mask    (B, S), True for real tokens among the S cached positions and the new one; None: all
+    mask    (B, S), True for real tokens among the S - 1 cached positions and the new position; None: all are real
+    caches  of each block; the key and value of the last token are appended in place
 
-    Modules are inlined if `can_inline`.
+    Functions replace the calls of modules if `can_inline(model)`.
     """
     if not can_inline(model):
         return model.run_blocks(tokens[:, -1:], mask, caches)[:, -1]
@@ -36,7 +38,10 @@ def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Ten
 
 def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], attend: Bool[Tensor, "B 1 1 S"] | None,
                    cache: KVCache) -> Float[Tensor, "B D"]:
-    """Equal to `attention` with `cache` for one position, which attends to all cached keys where `attend` is True."""
+    """Return the output (B, D) of `attention` for one position x (B, D), whose key and value are appended to `cache`.
+
+    attend  (B, 1, 1, S), True for keys that the query may attend to; None: all
+    """
     qkv = linear(attention.qkv, x).view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)   # (3, B, H, 1, K)
     if type(attention) is RotaryAttention:
         qkv = attention.rotate(qkv, cache.length)
@@ -46,17 +51,17 @@ def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], atten
 
 
 def feed_forward_step(network: FeedForward, x: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
-    """Equal to `network(x)`, without a module call."""
+    """Return `network(x)`, computed without a module call."""
     return linear(network.narrow, ACTIVATIONS[network.activation](linear(network.widen, x)))
 
 
 def linear(layer: nn.Linear, x: Tensor) -> Tensor:
-    """Equal to `layer(x)`, without a module call."""
+    """Return `layer(x)`, computed without a module call."""
     return F.linear(x, layer.weight, layer.bias)
 
 
 def layer_norm(norm: LayerNorm, x: Tensor) -> Tensor:
-    """Equal to `norm(x)`, without a module call."""
+    """Return `norm(x)`, computed without a module call."""
     gamma = norm.gamma
     return torch.layer_norm(x, gamma.shape, gamma, norm.beta, norm.eps)
 
@@ -65,9 +70,10 @@ INLINED = {TransformerBlock, MultiHeadAttention, RotaryAttention, Residual, Feed
 
 
 def can_inline(model: nn.Module) -> bool:
-    """Whether the modules can be inlined: none is in training mode, has a hook or overrides `forward`.
+    """Whether functions can replace the modules of the blocks.
 
-    Evaluated at every step, for about eleven modules per block.
+    No module may be in training mode, have a hook or be of a class outside `INLINED`. This is evaluated at every step,
+    for about eleven modules per block.
     """
     parts = [*model.blocks, model.norm]
     for part in parts:

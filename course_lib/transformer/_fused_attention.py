@@ -1,4 +1,4 @@
-"""Attention by torch's fused kernel, which does not store the T x S weights; equal to `attention.attention`."""
+"""Attention by torch's fused kernel, which does not store the attention weights; equal to `attention.attention`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ LONG = 512                                                           # up to thi
 def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
                     mask: Bool[Tensor, "... #T #S"] | None = None, dropout: float | int = 0.0,
                     causal: bool = False) -> Float[Tensor, "... T E"]:
-    """Scaled dot-product attention by torch's fused kernel, which does not store the T x S weights.
+    """Scaled dot-product attention of queries q, keys k and values v by torch's fused kernel: outputs (..., T, E).
 
-    mask     boolean, True where a query may attend, with axes that broadcast to the scores (..., T, S)
-    dropout  dropout probability of the weights
-    causal   whether to add the causal mask, where the queries are the last T of the S positions. For long texts with
-             T = S, a mask of keys, (..., 1, S) for padding, is applied without a T x S mask
+    mask     boolean, True where a query may attend to a key, with axes that broadcast to the scores (..., T, S)
+    dropout  dropout probability of the attention weights
+    causal   whether to add the causal mask, where the queries are the last T of the S positions
+
+    The T x S attention weights are not stored. The output is 0 for a query that may attend to no key.
     """
     T, S = q.shape[-2], k.shape[-2]
     if causal and T == 1:                                            # the last position attends to all
@@ -47,10 +48,11 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
 
 def _causal_past_padding(q: Tensor, k: Tensor, v: Tensor, seen: Bool[Tensor, "... 1 S"],
                          dropout: float | int) -> Tensor:
-    r"""Causal kernel with a mask of keys as an additional key component: $[q, 1]\,[k_j, b_j]^\top = q k_j^\top + b_j$.
+    r"""Causal attention with padding, without a T x T mask: a bias $b_j$ masks key j, $[q, 1]\,[k_j, b_j]^\top =
+    q k_j^\top + b_j$.
 
-    $b_j$ is 0, or for a masked key so low that its weight is exactly 0, so no T x T mask is needed. The size K + 1 is
-    padded with zeros to a multiple of 8, as GPU kernels require.
+    `seen` (..., 1, S) is True for keys that are not padding. $b_j$ is 0, or for padding so low that the attention
+    weight is exactly 0. The size K + 1 is padded with zeros to a multiple of 8, as GPU kernels require.
     """
     check_mask(seen, (*q.shape[:-1], k.shape[-2]))
     (K, E), seen = (q.shape[-1], v.shape[-1]), seen.mT               # (..., S, 1)
@@ -65,9 +67,9 @@ def _causal_past_padding(q: Tensor, k: Tensor, v: Tensor, seen: Bool[Tensor, "..
 
 def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Bool[Tensor, "... #T #S"] | None,
                   dropout: float | int) -> Tensor:
-    """Attention with dropout, with few passes over the T x S weights: q is scaled, and -inf added where mask is False.
+    """Attention with dropout of the weights, (..., T, E), for a CPU, with few passes over the T x S scores.
 
-    Every row needs an unmasked key; otherwise it is NaN.
+    Every row of `mask` needs a key that is True; otherwise the output of its query is NaN.
     """
     scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)        # (..., T, S)
     if mask is not None:

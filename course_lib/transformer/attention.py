@@ -1,7 +1,7 @@
 """Scaled dot-product attention and multi-head attention.
 
-Masks are boolean, True where a query may attend to a key (`masks`). The output of a query that may attend to no key is
-0. `MultiHeadAttention` uses `fused_attention`, the same function by torch's kernel.
+Masks are boolean, True where a query may attend to a key (module `masks`). The output of a query that may attend to no
+key is 0. `MultiHeadAttention` uses `fused_attention`, which computes `attention` by torch's fused kernel.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
 
 
 class KeysValues(NamedTuple):
-    """Projected keys and values, split into heads."""
+    """Keys and values of S positions for H heads of size K, as `MultiHeadAttention.keys_values` returns them."""
 
-    k: Tensor                                                        # (B, H, S, K)
-    v: Tensor                                                        # (B, H, S, K)
+    k: Tensor                                                        # keys (B, H, S, K)
+    v: Tensor                                                        # values (B, H, S, K)
 
 
 class MultiHeadAttention(nn.Module):
@@ -119,7 +119,7 @@ class MultiHeadAttention(nn.Module):
 
     def weights(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T #S"] | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
-        """Attention weights (B, H, T, S) of every head, without dropout; arguments as in `forward`."""
+        """Return the attention weights (B, H, T, S) of every head, without dropout; arguments as in `forward`."""
         q, k, _ = self._project(x, memory, None)
         mask = self._expand_mask(mask, q, k)
         if causal:
@@ -127,7 +127,7 @@ class MultiHeadAttention(nn.Module):
         return attention_weights(q, k, mask)
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values (B, H, S, K) of `memory`, which a decoder projects once for all its steps."""
+        """Return the keys and values of `memory`, split into heads; a decoder computes them once for all its steps."""
         D = self.d_model
         self._check(memory, "memory")
         kv = F.linear(memory, self.qkv.weight[D:], None if self.qkv.bias is None else self.qkv.bias[D:])
@@ -151,7 +151,10 @@ class MultiHeadAttention(nn.Module):
                          K=self.d_model // self.heads)
 
     def _expand_mask(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
-        """Check the mask, and add an axis for the heads to a mask of three axes, which are (B, T, S), not (H, T, S)."""
+        """Check the mask, and add an axis for the heads to a mask (B, T, S): it becomes (B, 1, T, S).
+
+        q, k  projected queries (B, H, T, K) and keys (B, H, S, K)
+        """
         if mask is None:
             return None
         (B, H, T, _), S = q.shape, k.shape[2]

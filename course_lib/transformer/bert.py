@@ -25,7 +25,7 @@ __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBat
 
 @dataclass(frozen=True)
 class BERTConfig:
-    """Sizes of a BERT; the defaults are those of BERT base, with 110 million parameters.
+    """Sizes of a BERT; the defaults are the sizes of BERT base, with 110 million parameters.
 
     vocab_size   V, number of tokens
     window       maximum length of the input in tokens
@@ -34,7 +34,7 @@ class BERTConfig:
     token_types  number of segment types; with 2, type 0 marks the first sentence and type 1 the second
     d_ff         hidden size of the feed-forward networks; None: 4 d_model
     dropout      dropout probability of embeddings, sublayers and attention weights
-    activation   activation of the feed-forward networks, one of ACTIVATIONS
+    activation   activation of the feed-forward networks: "relu", "gelu" or "gelu_tanh"
     eps          epsilon of the layer norms
     tied         whether the output layer of the masked language model shares the token embeddings
 
@@ -60,10 +60,10 @@ class BERTConfig:
 
 
 class Encoded(NamedTuple):
-    """Output of a BERT."""
+    """Output of a BERT: vectors of the tokens, and of the whole input."""
 
-    tokens: Tensor                                                   # (B, T, D): last hidden state of each token
-    sentence: Tensor                                                 # (B, D): vector of [CLS] after the pooler
+    tokens: Tensor                                                   # (B, T, D): hidden states of the last block
+    sentence: Tensor                                                 # (B, D): tanh(linear layer of [CLS]'s state)
 
 
 class PretrainingBatch(NamedTuple):
@@ -95,9 +95,10 @@ class BERT(nn.Module):
     r"""Bidirectional encoder $h^0 = \mathrm{LN}(E[x] + P + S[s])$, $\; h^l = \mathrm{block}_l(h^{l-1})$ with post-LN
     blocks.
 
-    The head of the masked language model predicts $p(x_t \mid \tilde x) = \mathrm{softmax}(\mathrm{LN}(\phi(h^L_t W +
-    b))\, E^\top + c)$ for tokens of the corrupted text $\tilde x$. A second head predicts from [CLS] whether the second
-    sentence follows the first. BERT defines no distribution over texts, because each prediction depends on both sides.
+    x are the tokens and s their segment types; E, P and S are embeddings of tokens, positions and segment types. From
+    the last of the L blocks, `MaskedLanguageHead` predicts the tokens of a corrupted text, and a second head predicts
+    from [CLS] whether the second sentence follows the first. BERT defines no distribution over texts, because each
+    prediction depends on tokens on both sides.
 
     Slides: "BERT". Paper: Devlin et al. 2019.
 
@@ -135,7 +136,7 @@ class BERT(nn.Module):
 
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
                 mask: Bool[Tensor, "B T"] | None = None) -> Encoded:
-        """Encode tokens (B, T): a vector for each token, and one for the whole input.
+        """Encode tokens (B, T) as a vector for each token, and a vector for the whole input.
 
         token_types  (B, T), segment type of each token; 0 by default
         mask         (B, T), True for real tokens; padding, on the right, is not attended to, and its output is
@@ -167,8 +168,9 @@ class BERT(nn.Module):
     def pretraining_logits(self, tokens: Tensor, token_types: Tensor | None = None,
                            mask: Bool[Tensor, "B T"] | None = None
                            ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
-        """Logits of both pretraining tasks: of masked language modeling at every position, (B, T, V), and of next-sentence
-        prediction, (B, 2), with class 0 for "next" and class 1 for "not next"."""
+        """Return the logits of both pretraining tasks, for arguments as in `forward`: the logits (B, T, V) of masked
+        language modeling at every position, and the logits (B, 2) of next-sentence prediction, with class 0 for "next"
+        and class 1 for "not next"."""
         encoded = self(tokens, token_types, mask)
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
 
@@ -231,10 +233,11 @@ class BERT(nn.Module):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> BERT:
-        """BERT from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
+        """Load a BERT from the folder `name` with config.json and weights, or by its name on the Hugging Face hub.
 
-        A pooler or heads that the file lacks are initialized at random, with a warning. Raises HubError, a ValueError,
-        if the configuration is not supported, or if tensors are missing, unexpected or of a wrong shape.
+        It is in eval mode. A pooler or heads that the file lacks are initialized at random, with a warning. Raises
+        HubError, a ValueError, if the configuration is not supported, or if tensors are missing, unexpected or of a
+        wrong shape.
         """
         return pretrained_bert.load(cls, name)
 
@@ -244,8 +247,10 @@ class BERT(nn.Module):
 
 
 class MaskedLanguageHead(nn.Module):
-    r"""Masked language head, logits $\mathrm{LN}(\phi(h W + b))\, E^\top + c$ with the token embeddings E, or, if not
-    tied, with a separate matrix E.
+    r"""Head of masked language modeling: logits $\mathrm{LN}(\phi(h W + b))\, E^\top + c$ of the token at a position.
+
+    h is the hidden state, $\phi$ the activation of the configuration, and W, b and c are learned. E (V, D) are the
+    token embeddings, which are an argument of the call, or a learned matrix if the configuration is not tied.
     """
 
     def __init__(self, c: BERTConfig):

@@ -1,6 +1,6 @@
 """Transformer blocks and their parts: layer norm, feed-forward network and residual connection.
 
-The position of the norm, `norm`, is "post", "pre" or "inner": see `Residual`.
+The argument `norm`, the position of the layer norm, is "post", "pre" or "inner": see `Residual`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"],
 
 
 class LayerNorm(nn.Module):
-    """`layer_norm` with learned gain gamma and shift beta, by torch's fused kernel.
+    """Layer norm over the last axis, of size `d_model`, with learned gain gamma and shift beta: see `layer_norm`.
 
     >>> LayerNorm(4)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
     tensor([[-1.3416, -0.4472,  0.4472,  1.3416]], grad_fn=<...>)
@@ -80,11 +80,12 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     r"""Residual connection around a sublayer f, with a layer norm in one of three positions:
 
-    norm="post"   $\mathrm{LN}(x + f(x))$   the paper and most slides
+    norm="post"   $\mathrm{LN}(x + f(x))$   the original transformer (2017) and most slides
     norm="pre"    $x + f(\mathrm{LN}(x))$   GPT-2; gradients reach every layer along the unnormalized sum
     norm="inner"  $x + \mathrm{LN}(f(x))$   one deck of the slides
 
-    `dropout` is the dropout probability of f's output.
+    A call takes x (B, T, D), with D = `d_model`, and the function f. `dropout` is the dropout probability of f's
+    output, `eps` the epsilon of the layer norm.
 
     >>> Residual(d_model=8, norm="pre")(torch.randn(1, 5, 8), torch.tanh).shape  # x + tanh(norm(x))
     torch.Size([1, 5, 8])
@@ -122,12 +123,12 @@ class TransformerBlock(nn.Module):
         x = x + attention(norm1(x))
         x = x + feed_forward(norm2(x))
 
-    With `causal` it is the block of a decoder-only model, such as GPT.
+    Called with causal=True, it is the block of a decoder-only model, such as GPT.
 
     d_model, heads, d_ff  D, H and the hidden size of the feed-forward network, m on the slides
     norm                  "post" as on the slides, "pre" as in GPT-2, or "inner": see `Residual`
     dropout               dropout probability of both sublayers and of attention weights
-    activation, bias      as in `FeedForward`; bias also of the projections of attention
+    activation, bias      as in `FeedForward`; `bias` also applies to the projections of attention
     eps                   epsilon of the layer norms
 
     >>> block = TransformerBlock(d_model=8, heads=2, d_ff=32)
@@ -155,7 +156,7 @@ class TransformerBlock(nn.Module):
 class DecoderBlock(nn.Module):
     """Decoder block: causal self-attention, cross-attention to the encoder's output, then a feed-forward network.
 
-    The arguments are as in `TransformerBlock`. Paper: Vaswani et al. 2017, section 3.1.
+    The arguments of the constructor are as in `TransformerBlock`. Paper: Vaswani et al. 2017, section 3.1.
 
     >>> block = DecoderBlock(d_model=8, heads=2, d_ff=32)
     >>> # seven source positions
@@ -220,7 +221,10 @@ def transformer_function(
 
 
 def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
-    """Weights of a post-LN ReLU block without biases, {name of the argument of `transformer_function`: tensor}."""
+    """Return the weights of a post-LN ReLU block as the arguments of `transformer_function`, {argument name: tensor}.
+
+    Raises ValueError if the block has biases, another activation or another position of the norm.
+    """
     attention, network, H = block.attention, block.feed_forward, block.attention.heads
     if attention.qkv.bias is not None or network.activation != "relu" or block.residual1.placement != "post":
         raise ValueError(f"block has bias={attention.qkv.bias is not None}, activation={network.activation!r} and "

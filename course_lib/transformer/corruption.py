@@ -12,18 +12,18 @@ from course_lib.tokenizers.batching import tokens_and_mask
 
 
 class Corrupted(NamedTuple):
-    """Result of `mask_tokens`."""
+    """Corrupted texts, as `mask_tokens` returns them, and the positions whose original tokens are predicted."""
 
     tokens: Tensor                                                   # (B, T), corrupted tokens, the model's input
-    chosen: Tensor                                                   # (B, T), True for tokens that are predicted
+    chosen: Tensor                                                   # (B, T), True where the loss is computed
 
 
 class Pair(NamedTuple):
-    """Two sentences, and whether the second follows the first."""
+    """Two sentences, and the label whether the second follows the first."""
 
-    first: Tensor                                                    # (T1,)
-    second: Tensor                                                   # (T2,)
-    next: bool                                                       # False: a random second sentence, or exchanged
+    first: Tensor                                                    # (T1,), token ids
+    second: Tensor                                                   # (T2,), token ids
+    next: bool                                                       # True if the second follows in the document
 
 
 def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, special: Iterable[int] = (),
@@ -32,13 +32,14 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
                 generator: torch.Generator | None = None) -> Corrupted:
     """Choose each ordinary token of the texts (B, T) with probability `rate`; mask, replace or keep the chosen tokens.
 
-    mask_id  id of the mask token, which is never chosen
-    special  other tokens that are never chosen and never inserted, such as [CLS], [SEP] and padding
-    mask     (B, T), True for real tokens; padding is never chosen
-    shares   probabilities of masking, replacing and keeping a chosen token, which sum to one; replacements are uniform
-             over ordinary tokens
+    mask_id     id of the mask token, which is never chosen
+    vocab_size  V; token ids are 0..V-1
+    special     ids of further tokens that are never chosen and never inserted, such as [CLS], [SEP] and padding
+    mask        (B, T), True for real tokens; padding is never chosen. None: all are real
+    shares      probabilities of masking, replacing and keeping a chosen token, which sum to one; replacements are
+                sampled uniformly from the ordinary tokens, all except `mask_id` and `special`
 
-    The loss is computed where `chosen` is True, kept tokens included, so that the model has to predict every token from
+    The loss is computed at all chosen tokens, kept tokens included, so that the model has to predict every token from
     its context. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
     """
     if not 0 < rate <= 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
@@ -63,25 +64,25 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
 
 def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], generator: torch.Generator | None = None,
                    order: bool = False) -> list[Pair]:
-    """A labelled pair for each two consecutive sentences of a document, in order.
+    """Return a labeled pair for each two consecutive sentences of a document, in the order of the documents.
 
-    With probability 1/2 the two sentences are kept, with the label `next` True; otherwise the second sentence is
-    replaced, or both are exchanged, with the label False.
+    With probability 1/2 the two sentences are kept, with the label `next` True; otherwise the label is False, and
+    `order` determines the pair.
 
-    documents  lists of sentences, each a tensor of token ids
-    order      False: the second sentence is replaced by a random sentence of another document (next-sentence
-               prediction, BERT). True: the two sentences are exchanged (sentence-order prediction: the slides' "toast"
-               example, and ALBERT)
+    documents  lists of sentences, each a tensor (T,) of token ids
+    order      False: in a pair with the label False, a random sentence of another document replaces the second sentence
+               (next-sentence prediction, BERT). True: the two sentences are exchanged (sentence-order prediction: the
+               slides' "toast" example, and ALBERT)
 
     Raises ValueError if no document has two sentences, or if there is no other document to sample from.
     """
     sizes = torch.tensor([len(document) for document in documents])
     if len(sizes) == 0 or sizes.max() < 2:
-        raise ValueError("documents contains only documents of fewer than two sentences; expected at least one of two "
-                         "or more")
+        raise ValueError("documents contains only documents of fewer than two sentences; expected at least one "
+                         "document of two or more sentences")
     if not order and (sizes > 0).sum() < 2:
         raise ValueError("documents has one document with sentences; expected at least 2, because a second sentence is "
-                         "sampled from another document. Or set order=True")
+                         "sampled from another document. With a single document, set order=True")
     everything = [sentence for document in documents for sentence in document]
     begins, pairs = (sizes.cumsum(0) - sizes).tolist(), []
     for document, begin in zip(documents, begins):

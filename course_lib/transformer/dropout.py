@@ -8,11 +8,11 @@ from torch import Tensor
 
 
 def drop(x: Tensor, p: float | int) -> Tensor:
-    """Dropout: set each component to 0 with probability p, and divide it by 1 - p otherwise.
+    """Dropout: set each component of x to 0 with probability p, and divide it by 1 - p otherwise.
 
-    p is the probability of dropping, as in torch; in one deck of the slides p is the probability of keeping. On a CPU,
-    where random numbers dominate the time, four components share 64 random bits, and p is rounded to a multiple of
-    1/65536.
+    p is the probability of dropping a component, as in torch; in one deck of the slides p is the probability of keeping
+    it. On a CPU, where random numbers dominate the time, four components share 64 random bits, and p is rounded to a
+    multiple of 1/65536.
     """
     if p == 0 or x.device.type != "cpu" or torch.compiler.is_compiling():            # a graph has kernels of its own
         return F.dropout(x, p)

@@ -1,4 +1,8 @@
-r"""GPT: causal transformer blocks that predict the next token at every position, $p(x_t \mid x_{<t})$."""
+r"""GPT: causal transformer blocks that predict the next token at every position, $p(x_t \mid x_{<t})$.
+
+Masks are True for real tokens. `caches` has a `KVCache` for each block, with keys and values of past tokens; the mask
+(B, S) then covers past and new tokens.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ from course_lib.validation import check_sizes, is_all_true, values_checked
 
 @dataclass(frozen=True)
 class GPTConfig:
-    """Sizes of a GPT; the defaults are those of the smallest GPT-2, with 124 million parameters.
+    """Sizes of a GPT; the defaults are the sizes of the smallest GPT-2, with 124 million parameters.
 
     vocab_size  V, number of tokens
     window      maximum length of the input in tokens, the number of position embeddings
@@ -37,7 +41,7 @@ class GPTConfig:
     d_model     D, size of the hidden states
     d_ff        hidden size of the feed-forward networks; None: 4 d_model
     dropout     dropout probability of embeddings, sublayers and attention weights
-    activation  activation of the feed-forward networks, one of ACTIVATIONS
+    activation  activation of the feed-forward networks: "relu", "gelu" or "gelu_tanh"
     eps         epsilon of the layer norms
     tied        whether the output layer shares the token embeddings
     bos_id      token that precedes a text without a prompt; None: a prompt is required
@@ -72,11 +76,12 @@ class GPT(AutoregressiveModel):
     $$h^0 = E[x] + P, \qquad u = h^{l-1} + \mathrm{attention}(\mathrm{LN}(h^{l-1})), \qquad
       h^l = u + \mathrm{FFN}(\mathrm{LN}(u)).$$
 
-    Attention is causal. If tied, the embeddings E are also the output layer. Position t attends
-    to token t and those before it, and predicts token t + 1.
+    E are the embeddings of tokens and, if tied, the output layer; P are the embeddings of
+    positions, and L is the number of layers. Attention is causal: position t attends to the
+    tokens up to t, and predicts token t + 1.
 
     As a distribution over sequences, it continues a prompt, `context`, or starts after `bos_id`.
-    A context is a tensor of tokens (B, P) or, for prompts of unequal lengths, a pair (tokens,
+    A context is a tensor of tokens (B, length) or, for prompts of unequal lengths, a pair (tokens,
     mask) from `left_pad`. Input longer than `window` raises ValueError. Generation beyond the
     window encodes the last `window` tokens at every step, from position 0.
 
@@ -129,14 +134,17 @@ class GPT(AutoregressiveModel):
         return self.norm(x)
 
     def hidden(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T D"]:
-        """Hidden state before the output layer, normalized: (B, T, D) from tokens (B, T). Mask and errors as in
-        `forward`."""
+        """Return the normalized hidden states before the output layer, (B, T, D), of tokens (B, T). Mask and errors are
+        as in `forward`."""
         tokens, mask = self._read((tokens, mask))
         return self.run_blocks(self._check_tokens(tokens), mask)
 
     def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
-        """E[x] + P for tokens after `past` cached tokens. With a mask, only real tokens have positions."""
+        """Return token plus position embeddings, E[x] + P, of tokens that follow `past` cached tokens.
+
+        mask  (B, S), True for real tokens among all S = `past` + T tokens; only real tokens have positions
+        """
         P = self.positions.table
         if mask is None:
             places = P.weight[past:past + tokens.shape[1]]       # (T, D)
@@ -225,7 +233,7 @@ class GPT(AutoregressiveModel):
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """Attention weights (B, H, T, T) of every layer, first to last, for tokens (B, T); `mask` as in `forward`."""
+        """Return the attention weights (B, H, T, T) of each layer, first to last; arguments as in `forward`."""
         tokens, mask = self._read((tokens, mask))
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)
@@ -238,9 +246,10 @@ class GPT(AutoregressiveModel):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """Weights from N(0, 0.02^2), divided by the root of 2 `layers` if they add to the residual stream; biases 0.
+        """Initialize as in Radford et al. 2019: weights from N(0, 0.02^2), biases 0.
 
-        As in Radford et al. 2019.
+        The last linear layers of the sublayers, whose outputs are added in residual connections, have weights that are
+        smaller by the root of 2 `layers`, the number of sublayers.
         """
         for name, p in self.named_parameters():
             if p.dim() == 2:
@@ -255,7 +264,7 @@ class GPT(AutoregressiveModel):
         self._prompt(batch, context)
 
     def _prompt(self, batch: int, context: Padded | None) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"] | None]:
-        """The P tokens before x, (B, P), and their mask, or None if all are real."""
+        """Return the prompt and its mask, None if all tokens are real. Without a context the prompt is `bos_id`."""
         device = self.tokens.weight.device
         tokens, mask = (None, None) if context is None else self._read(context, "context")
         if tokens is None or tokens.dim() == 2 and tokens.shape[1] == 0:
@@ -280,19 +289,20 @@ class GPT(AutoregressiveModel):
         if tokens.dim() != 2 or tokens.numel() == 0:
             raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T) with B and T at least 1")
         if tokens.shape[1] > self.window + extra:
-            raise ValueError(f"{name} has {tokens.shape[1]} tokens per row; expected at most {self.window}, the window")
+            raise ValueError(f"{name} has {tokens.shape[1]} tokens per row; expected at most {self.window + extra}, "
+                             f"the window{' and a last token, which is only predicted' if extra else ''}")
         return self.conditional.check(tokens, name)
 
     # --- files -------------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> GPT:
-        """GPT-2 from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
+        """Load a GPT-2 from the folder `name` with config.json and weights, or by its name on the Hugging Face hub.
 
-        The weights may be one file or several with an index, safetensors or .bin. Mask buffers are ignored, and a tied
-        output layer may be absent. Warns if the dropout probabilities differ (the first is used) and if the bos
-        token is outside the vocabulary (it is then unused). Raises HubError, a ValueError, if the configuration is not
-        supported, or if tensors are missing, unexpected or of a wrong shape.
+        It is in eval mode. The weights may be one file or several with an index, safetensors or .bin. Mask buffers are
+        ignored, and a tied output layer may be absent. Warns if the dropout probabilities differ (the first is used)
+        and if the bos token is outside the vocabulary (it is then unused). Raises HubError, a ValueError, if the
+        configuration is not supported, or if tensors are missing, unexpected or of a wrong shape.
         """
         return pretrained.load_gpt(cls, name)
 
@@ -302,9 +312,9 @@ class GPT(AutoregressiveModel):
 
 
 class State(NamedTuple):
-    """State of each row: tokens, keys and values of every layer, and the logits of the next token."""
+    """Sampling state of `GPT`: tokens so far, keys and values of every layer, and logits of the next token."""
 
     tokens: Tensor                                                   # (B, L), all tokens so far
-    mask: Tensor | None                                              # (B, L), False for padding of a prompt
-    caches: tuple[KVCache, ...] | None                               # one per layer; None once the window is full
+    mask: Tensor | None                                              # (B, L), False for padding; None: no padding
+    caches: tuple[KVCache, ...] | None                               # one per layer; None beyond the window
     logits: Tensor                                                   # (B, V), of the next token

@@ -19,6 +19,7 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
     """Ablate attention heads inside the `with` block: their outputs are 0, so their parts of $W^O$ contribute nothing.
 
     heads  pairs (layer, head), both counted from 0
+
     Parameters and the attention weights of an ablated head do not change; attention weights of later layers change with
     their inputs. Raises ValueError for a head that does not exist.
 
@@ -41,8 +42,8 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
 def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[None]:
     """Ablate heads of one attention layer inside the `with` block: their outputs are 0.
 
-    attention  the layer, of any model
-    heads      indices of the heads
+    attention  layer of any model
+    heads      indices of the ablated heads, from 0
 
     Raises ValueError for a head that does not exist.
     """
@@ -57,7 +58,7 @@ def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[No
 
 
 def _without(silent: set[int], count: int):
-    """Hook on W^O, whose input is the concatenated heads (B, T, D), that sets the `silent` heads to 0."""
+    """Return a hook on W^O, whose input is `count` concatenated heads (B, T, D), that sets the `silent` heads to 0."""
     off = torch.tensor([[h in silent] for h in range(count)])        # (H, 1)
 
     def hook(_, arguments: tuple[Tensor]) -> tuple[Tensor]:

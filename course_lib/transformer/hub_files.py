@@ -25,7 +25,7 @@ FORMS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin
 
 
 def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
-    """Return the content of config.json, the tensors by name, and their path for messages.
+    """Return the entries of config.json, the tensors by name, and the path of the file of tensors, for messages.
 
     name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once, by huggingface_hub if it is
           installed. "gpt2@main" names a revision: a branch, a tag or a commit. Branches and tags can change, a commit
@@ -49,7 +49,7 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     tensors: dict[str, Tensor] = {}
     for file in _parts(folder / form):
         if not file.is_file():
-            raise HubError(f"{folder} lacks {file.name}, which {form} names")
+            raise HubError(f"{folder} lacks {file.name}, which {form} names. Download all files of the model")
         tensors |= _read_tensors(file)
     return description, tensors, str(folder / form)
 
@@ -64,17 +64,18 @@ def _read_tensors(file: Path) -> dict[str, Tensor]:
             return tensors
     except Exception:                                        # torch.load can raise any error
         pass
-    raise HubError(f"{file} is damaged: it has {len(content)} bytes, begins with {content[:20]!r}, and is not a file of tensors")
+    raise HubError(f"{file} is damaged: it has {len(content)} bytes, begins with {content[:20]!r}, and "
+                   "is not a file of tensors. Download it again")
 
 
 def _parts(file: Path) -> list[Path]:
-    """The file itself, or the files that an index names."""
+    """Return the paths of the files of tensors: `file` itself, or the files that it names if it is an index."""
     if file.suffix != ".json":
         return [file]
     try:
         names = sorted(set(json.loads(file.read_text(encoding="utf-8"))["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HubError(f"{file} is damaged: it has no weight_map from tensors to files") from error
+        raise HubError(f"{file} is damaged: it has no weight_map from tensors to files. Download it again") from error
     suffix = file.name.removesuffix(".index.json").rpartition(".")[2]
     for name in names:                                       # only in the folder of the index
         if not isinstance(name, str) or not re.fullmatch(rf"[\w-][\w.-]*\.{suffix}", name):
@@ -83,7 +84,7 @@ def _parts(file: Path) -> list[Path]:
 
 
 def _download(name: str) -> Path:
-    """Download the files of a model to the cache; return the folder. Raises HubError if that fails."""
+    """Download the files of a model on the hub to the cache; return the folder. Raises HubError if that fails."""
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", name) or ".." in name:
         raise HubError(f"{name!r} is not a folder; expected a folder, or an id of the Hugging Face hub such as 'gpt2'")
     if (package := _hugging_face()) is not None:
@@ -99,9 +100,9 @@ def _download(name: str) -> Path:
 
 
 def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
-    """Find config.json, the weights in the first of FORMS that exists, and each of their parts.
+    """Call `find_file` for config.json, for the weights in the first of FORMS that exists, and for each of their parts.
 
-    find_file  (name, may_lack) -> path, or None if the file is missing and `may_lack` is True
+    find_file  function of (name, may_lack) that returns a path, or None if the file is missing and `may_lack` is True
     """
     find_file("config.json", False)
     weights = next(path for form in FORMS if (path := find_file(form, form != FORMS[-1])) is not None)
@@ -110,7 +111,7 @@ def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
 
 
 def _hugging_face() -> ModuleType | None:
-    """The package huggingface_hub; None if it is not installed."""
+    """Import the package huggingface_hub; return None if it is not installed."""
     try:
         import huggingface_hub.errors
     except ImportError:
@@ -119,7 +120,7 @@ def _hugging_face() -> ModuleType | None:
 
 
 def _by_hugging_face(package: ModuleType, name: str) -> Path:
-    """The snapshot of a model in the cache of huggingface_hub, which contains complete files only."""
+    """Download a model by huggingface_hub; return the folder in its cache, which contains complete files only."""
     model, _, revision = name.partition("@")
 
     def find_file(file: str, may_lack: bool) -> Path | None:
@@ -142,7 +143,10 @@ def _download_error(name: str, what: str, error: Exception) -> HubError:
 
 
 def _retrieve(name: str, file: str, folder: Path, may_lack: bool = False) -> bool:
-    """Download one file unless it exists. Returns False if the hub has no such file and `may_lack` is True."""
+    """Download `file` of the model `name` to `folder` unless it exists.
+
+    Returns False if the hub has no such file and `may_lack` is True, otherwise True. Raises HubError if that fails.
+    """
     import pooch  # slow to import, needed for a download only
     import requests
 

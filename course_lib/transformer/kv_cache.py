@@ -12,7 +12,7 @@ class KVCache:
 
     room  number of positions for which the first buffers have room
 
-    Not differentiable, because new positions are written in place.
+    `length` is the number of positions so far. Not differentiable, because new positions are written in place.
 
     >>> cache = KVCache()
     >>> # three positions, 4 heads of width 8
@@ -46,8 +46,8 @@ class KVCache:
     def _move(self, like: Tensor, length: int) -> None:
         """Copy the first `length` positions of the selected rows to new buffers for `self.room` positions.
 
-        `like` has the batch size, heads and width of the buffers. The old keys are freed before the values are copied,
-        unless another cache shares them.
+        `like` (B, H, T, K) has the batch size, the heads and the head size of the new buffers. The old keys are freed
+        before the values are copied, unless another cache shares them.
         """
         old = list(self.kv or (None, None))
         self.kv = []
@@ -62,7 +62,7 @@ class KVCache:
         self.rows, self.shared = None, False
 
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
-        """Return the cache of the batch rows `rows` (default: all), with its first `length` positions (default: all).
+        """Return a cache of the batch rows `rows` (indices; None: all) and the first `length` positions (None: all).
 
         The data are not copied until the next `append`. Layers append one after another, so a beam search never holds
         the old and the new data of more than one layer.

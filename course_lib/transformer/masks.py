@@ -8,7 +8,8 @@ from torch import Tensor
 
 
 def causal_mask(n: int, m: int | None = None, device: torch.device | str | None = None) -> Bool[Tensor, "n m"]:
-    """Causal mask: True at [i, j] if key j is not after query i. The n queries are the last of m positions."""
+    """Causal mask: True at [i, j] if key j is not after query i. The n queries are the last of m positions; by default
+    m = n."""
     m = n if m is None else m
     if not 1 <= n <= m:
         raise ValueError(f"n is {n} and m is {m}; expected 1 <= n <= m, because the n queries are the last of m positions")
@@ -16,14 +17,17 @@ def causal_mask(n: int, m: int | None = None, device: torch.device | str | None 
 
 
 def padding_mask(lengths: Int[Tensor, "B"], m: int) -> Bool[Tensor, "B 1 m"]:
-    """Padding mask: True for the first `lengths[b]` of m keys, for every query of row b."""
+    """Padding mask: True for the first `lengths[b]` of m keys, the real tokens of row b, for every query of the row."""
     if ((lengths < 0) | (lengths > m)).any():
         raise ValueError(f"lengths is {lengths.tolist()}; expected values from 0 to {m}, the number of keys")
     return (torch.arange(m, device=lengths.device) < lengths[:, None])[:, None, :]
 
 
 def combine_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
-    """Elementwise conjunction of masks, where None masks nothing. Masks (T, S) and (B, 1, S) give (B, T, S)."""
+    """Return the elementwise conjunction of masks, whose shapes broadcast: (T, S) and (B, 1, S) give (B, T, S).
+
+    A mask of None masks nothing and is omitted; if all masks are None, the result is None.
+    """
     both = None
     for mask in masks:
         if mask is not None:
@@ -32,10 +36,10 @@ def combine_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | N
 
 
 def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
-    """Raise ValueError unless the mask is boolean and has the last two axes, or all axes, of the scores, each with the
-    same length or 1; `scores` is the shape of the scores.
+    """Raise ValueError unless the mask is boolean and fits attention scores of the shape `scores`.
 
-    A mask (B, T, S) is invalid for scores (B, H, T, S), because B would be aligned with H.
+    The mask must have all axes of the scores or only the last two, each of the same length or of length 1. A mask (B,
+    T, S) is invalid for scores (B, H, T, S), because B would be aligned with H.
     """
     if mask.dtype != torch.bool:
         raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool, True where a query may attend")

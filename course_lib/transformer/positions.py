@@ -1,7 +1,9 @@
 """Positional encodings, which attention needs because it is invariant to the order of its inputs.
 
 The modules take embeddings x (B, T, D) and return them with positions encoded. Positions are 0..T-1 by default; for a
-cache or for padding on the left, other positions are passed as integers (T,) or (B, T).
+cache or for padding on the left, other positions are passed as integers (T,) or (B, T). In formulas $x_k$ is the
+embedding at position k, $x'_k$ the result, $P_k$ a learned embedding of position k, $e_k$ the one-hot vector of
+position k, of size `window`, and W are learned matrices.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from course_lib.validation import may_sync, values_checked
 
 
 def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
-    r"""Frequencies $\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, in float64; n is `base`."""
+    r"""Frequencies $\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, where n is `base`; in float64."""
     if d < 1 or not base > 0:
         raise ValueError(f"d is {d} and base is {base}; expected d of at least 1 and a positive base")
     i = torch.arange((d + 1) // 2, dtype=torch.float64, device=device)
@@ -52,10 +54,10 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
     r"""Difference $p(k + o) - p(k)$ of `sinusoidal` encodings for k = `position` and o = `offset`, in float64:
 
     sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
-    cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$.
+    cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
 
-    `d` and `base` are as in `sinusoidal`. These are the sum-to-product identities. Both depend on k; the sum of their
-    squares does not. The slide prints the sine formula for all components.
+    by the sum-to-product identities, with $\omega_i$ from `frequencies`. `d` and `base` are as in `sinusoidal`. Both
+    components depend on k; the sum of their squares does not. The slide prints the sine formula for all components.
     """
     omega = frequencies(d, base)
     middle, half = omega * (position + offset / 2), omega * offset / 2
@@ -64,27 +66,27 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
 
 def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
     r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ of `sinusoidal` encodings for
-    o = `offset` and every k; d must be even.
+    o = `offset` and every position k, with $\omega_i$ from `frequencies`.
 
-    d, base  width and base, as in `sinusoidal`
+    d, base  size and base of the encoding, as in `sinusoidal`; d must be even
     """
     return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
 
 
 def offset_product(offset: int, d: int, base: float | int = 10000.0) -> float:
     r"""Dot product $p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$ of `sinusoidal` encodings for o = `offset` and every
-    k; d must be even.
+    position k, with $\omega_i$ from `frequencies`.
 
-    d, base  width and base, as in `sinusoidal`
+    d, base  size and base of the encoding, as in `sinusoidal`; d must be even
     """
     return (_paired(d, base) * offset).cos().sum().item()
 
 
 def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "d d"]:
-    r"""Matrix R with $p(k + o) = R\, p(k)$ for every k, where p is `sinusoidal` and o = `offset`.
+    r"""Matrix R (d, d) with $p(k + o) = R\, p(k)$ for every position k, where p is `sinusoidal` and o = `offset`.
 
-    R rotates each pair (sine, cosine) by $\omega_i o$, in float64. d must be even, so that every sine has its cosine.
-    `base` is as in `sinusoidal`.
+    R rotates the i-th pair (sine, cosine) by $\omega_i o$, with $\omega_i$ from `frequencies`, in float64. d must be
+    even, so that every sine has its cosine. `base` is as in `sinusoidal`.
     """
     angle = _paired(d, base) * offset
     blocks = rearrange([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], "(i j) E -> E i j", i=2)
@@ -93,7 +95,7 @@ def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[T
 
 def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = None,
            base: float | int = 10000.0) -> Float[Tensor, "... T K"]:
-    r"""Rotary positions: rotate the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k by $\omega_i k$.
+    r"""Rotary positions: rotate the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k by angle $\omega_i k$.
 
     x          (..., T, K), queries or keys
     positions  k of each of the T vectors, (T,) or with axes that broadcast to (..., T); None: 0..T-1
@@ -118,7 +120,7 @@ def _paired(d: int, base: float | int, device: torch.device | str | None = None)
 
 
 def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Position (from 0) of each token among the real tokens of its row, for which `mask` is True.
+    """Return the position of each token, counted from 0 among the real tokens of its row, for which `mask` is True.
 
     Padding may be on either side. It gets the position of the last real token before it, or 0 if there is none.
     """
@@ -129,14 +131,14 @@ def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
 
 
 class Positions(nn.Module):
-    """Base class of positional encodings; it validates positions against the length of the table."""
+    """Base class of positional encodings: maps embeddings (B, T, D) to (B, T, `d_out`); it validates positions."""
 
     window: int | None = None                                        # number of positions; None: unlimited
 
     def resolve(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None) -> Int[Tensor, "..."]:
-        """Positions of x, (T,) or (B, T): 0 to T - 1 by default.
+        """Return the positions of x, (T,) or (B, T): `positions`, or 0 to T - 1 if it is None.
 
-        Raises ValueError if `positions` has another shape, or if a position is negative or beyond the table.
+        Raises ValueError if `positions` has another shape, or if a position is negative or not less than `window`.
         """
         if positions is None:
             positions = torch.arange(x.shape[1], device=x.device)
@@ -170,7 +172,7 @@ class LearnedPositions(Positions):
 class SinusoidalPositions(Positions):
     r"""Sinusoidal positions, $x'_k = x_k + p(k)$, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`.
 
-    D is `d_model`; p and `base` as in `sinusoidal`.
+    D is `d_model`; p is the encoding `sinusoidal`, and `base` an argument of it.
 
     >>> SinusoidalPositions(d_model=4)(torch.zeros(1, 2, 4))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
@@ -234,7 +236,7 @@ class SeparatePositions(Positions):
     r"""Embedding and position in separate hidden layers:
     $x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$.
 
-    $e_k$ is the one-hot vector of position k, of size `window`; both hidden layers have `hidden` units.
+    Both hidden layers have `hidden` units.
 
     >>> SeparatePositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])

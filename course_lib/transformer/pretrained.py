@@ -1,7 +1,8 @@
 """Read and write GPT-2's weights in Hugging Face's file format; functions that other models' formats share.
 
-A public file is not a state dict: GPT-2's contains mask buffers, lacks the tied output layer, and may or may not prefix
-names with "transformer.". After these differences are removed, the tensors must match exactly, or nothing is loaded.
+A public file is not a state dict of our model: GPT-2's file contains mask buffers, lacks the tied output layer, and may
+prefix names with "transformer.". After these differences are removed, names and shapes of the tensors must match
+exactly, or nothing is loaded. Throughout, `where` is the path of the file, for messages.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 
 
 def load_gpt(cls: type, name: str | Path) -> nn.Module:
-    """GPT-2 from a folder in Hugging Face's format, or from its hub by name; see `GPT.from_pretrained`. Raises
-    HubError."""
+    """Load a GPT-2 of the class `cls` from the folder or hub id `name`: see `GPT.from_pretrained`. Raises HubError."""
     return _gpt(cls, *read(name)).eval()
 
 
 def load_gpt_classifier(cls: type, gpt: type, name: str | Path) -> nn.Module:
-    """GPT-2 fine-tuned for classification; see `GPTClassifier.from_pretrained`. Raises HubError."""
+    """Load a GPT-2 fine-tuned for classification, of the class `cls` around a model of the class `gpt`: see
+    `GPTClassifier.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     kinds = config.get("architectures") or [GPT_CLASSIFIER]
     if GPT_CLASSIFIER not in kinds:
@@ -67,7 +68,7 @@ def load_gpt_classifier(cls: type, gpt: type, name: str | Path) -> nn.Module:
 
 
 def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: str) -> nn.Module:
-    """Build a GPT from the entries of config.json and the tensors of a file."""
+    """Build a GPT of the class `cls` from the entries of config.json and the tensors of a file. Raises HubError."""
     expect(where, config, "model_type", "gpt2")
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
                        ("add_cross_attention", False)):
@@ -91,8 +92,8 @@ def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: s
     tensors = {key: t for key, t in tensors.items() if not GPT_BUFFERS.fullmatch(key)}
     if settings["tied"] and "lm_head.weight" in tensors:
         if not torch.equal(tensors.pop("lm_head.weight"), tensors.get("wte.weight", torch.empty(0))):
-            raise HubError(f"{where}: lm_head.weight differs from wte.weight; expected equal tensors, because config.json ties "
-                           "them")
+            raise HubError(f"{where}: lm_head.weight differs from wte.weight; expected equal tensors, because "
+                           "config.json ties them (tie_word_embeddings is not false)")
     names = _gpt_names(model)
     fill(model, {ours: _transpose_linear(theirs, tensors.pop(theirs)) for ours, theirs in names.items() if theirs in tensors},
          where, names, unexpected=tensors)
@@ -112,13 +113,13 @@ def save_gpt_classifier(model: nn.Module, folder: str | Path) -> None:
 
 
 def labels(classes: int) -> dict[str, dict[str, Any]]:
-    """Entries of config.json for classes without names."""
+    """Return the entries id2label and label2id of config.json for classes without names: "LABEL_0", "LABEL_1", ..."""
     names = {str(k): f"LABEL_{k}" for k in range(classes)}
     return {"id2label": names, "label2id": {name: int(k) for k, name in names.items()}}
 
 
 def _gpt_config(model: nn.Module, kind: str) -> dict[str, Any]:
-    """Entries of config.json for a GPT of this Hugging Face class."""
+    """Return the entries of config.json for a GPT; `kind` is the name of the Hugging Face class that reads the file."""
     s = model.config
     return {
         "architectures": [kind], "model_type": "gpt2", "vocab_size": s.vocab_size,
@@ -129,14 +130,17 @@ def _gpt_config(model: nn.Module, kind: str) -> dict[str, Any]:
 
 
 def _gpt_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Tensors of a GPT by the names in the file."""
+    """Return the tensors of a GPT as they are stored, {name in the file: tensor}."""
     state = model.state_dict()
     return {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _transpose_linear(theirs, state[ours])
             for ours, theirs in _gpt_names(model).items()}
 
 
 def _bos(where: str, config: dict[str, Any]) -> int | None:
-    """Id of the bos token; None if it is outside the vocabulary, since GPT2Config writes 50256 for every vocabulary."""
+    """Return the id of the bos token, or None, with a warning, if it is outside the vocabulary.
+
+    GPT2Config of transformers writes 50256 for every vocabulary.
+    """
     bos, size = config.get("bos_token_id"), config["vocab_size"]
     if bos is None or 0 <= bos < size:
         return bos
@@ -146,7 +150,7 @@ def _bos(where: str, config: dict[str, Any]) -> int | None:
 
 
 def _gpt_names(model: nn.Module) -> dict[str, str]:
-    """Map from the names of the state dict to those in the file."""
+    """Return {name in the state dict: name in the file}, without the prefix "transformer."."""
     names = dict(GPT_AROUND)
     for i in range(len(model.blocks)):
         names |= {f"blocks.{i}.{ours}": f"h.{i}.{theirs}" for ours, theirs in GPT_BLOCK.items()}
@@ -165,16 +169,15 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
          unexpected: dict[str, Tensor]) -> None:
     """Copy all tensors into the model. Raises HubError if a tensor is missing, unexpected or of a wrong shape.
 
-    tensors     name in the state dict -> tensor
-    where       path of the file, for messages
-    names       name in the state dict -> name in the file, for messages
+    tensors     {name in the state dict: tensor}
+    names       {name in the state dict: name in the file}, for messages
     unexpected  tensors of the file that the model does not have; must be empty
     """
     state = model.state_dict()
     missing = [names[ours] for ours in state if ours not in tensors]
     if missing or unexpected:
         raise HubError(f"{where} does not fit {type(model).__name__}: missing are {join_names(missing)}, "
-                       f"unexpected are {join_names(unexpected)}")
+                       f"unexpected are {join_names(unexpected)}; expected exactly the tensors of the model")
     for ours, mine in state.items():
         if mine.shape != tensors[ours].shape:
             raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; expected "
@@ -184,10 +187,9 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
 
 
 def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) -> None:
-    """Remove the tensors that are stored again under another name. Raises HubError if they differ.
+    """Remove from `tensors`, in place, the copies of tensors that a file stores twice. Raises HubError if they differ.
 
-    copies  {name of the copy: name of the original}
-    where   the file, for the message
+    copies  {name of the copy: name of the original}; a copy without an original takes its name
     """
     for copy, original in copies.items():
         if copy in tensors:
@@ -197,14 +199,17 @@ def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) 
 
 
 def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write model.safetensors, then config.json, each atomically."""
+    """Write `tensors` to model.safetensors and `config` to config.json in `folder`, each file atomically."""
     tensors = {key: t.detach().cpu().contiguous() for key, t in tensors.items()}
     write_atomically(Path(folder) / "model.safetensors", write_tensors(tensors, metadata={"format": "pt"}))
     write_atomically(Path(folder) / "config.json", json.dumps(config, indent=2).encode())
 
 
 def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) -> float:
-    """Return the first dropout probability, which our model uses everywhere. Warns if the others differ."""
+    """Return the dropout probability config[first], which our model uses everywhere (0.1 if the entry is missing).
+
+    Warns if one of the entries `others` of config.json differs from it.
+    """
     drops = {key: config.get(key, 0.1) for key in (first, *others)}
     if len(set(drops.values())) > 1:
         text = ", ".join(f"{key} {value}" for key, value in drops.items())
@@ -214,7 +219,7 @@ def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) ->
 
 
 def join_names(names: Iterable[str]) -> str:
-    """The names in order, at most eight of them, for a message."""
+    """Join the sorted names by commas for a message; after eight names, only the number of further names is given."""
     names = sorted(names)
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return (", ".join(names[:8]) or "none") + more

@@ -1,7 +1,8 @@
 """Read and write BERT's weights in Hugging Face's file format.
 
-Public files differ: older ones name the parameters of norms gamma and beta, omit the output layer that is tied to the
-embeddings, contain a buffer of positions, or lack the pooler or the heads.
+Public files differ: older files name the parameters of norms gamma and beta, omit the output layer that is tied to the
+embeddings, contain a buffer of positions, or lack the pooler or the heads. Throughout, `where` is the path of the file,
+for messages.
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ UNTIED = {"cls.predictions.bias": "cls.predictions.decoder.bias"}     # if untie
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
-    """BERT from a folder in Hugging Face's format, or from its hub by name; see `BERT.from_pretrained`. Raises
-    HubError."""
+    """Load a BERT of the class `cls` from the folder or hub id `name`: see `BERT.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     model, absent = _built(cls, config, tensors, where)
     if absent:
@@ -56,7 +56,8 @@ def load(cls: type, name: str | Path) -> nn.Module:
 
 
 def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
-    """BERT fine-tuned for a task; see `TaskHead.from_pretrained`. Raises HubError."""
+    """Load a BERT fine-tuned for a task: a `TaskHead` of the class `cls` around a model of the class `bert`. Raises
+    HubError."""
     config, tensors, where = read(name)
     kind, layer = cls.files
     kinds = config.get("architectures") or [kind]
@@ -75,7 +76,10 @@ def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
 
 
 def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> tuple[nn.Module, dict[str, tuple[str, ...]]]:
-    """Build a BERT; return it and the optional tensors that the file lacks, {name in ours: names in the file}."""
+    """Build a BERT of the class `cls` from the entries of config.json and the tensors of a file. Raises HubError.
+
+    Returns the model, and the optional tensors that the file lacks, {name in the state dict: names in the file}.
+    """
     expect(where, config, "model_type", "bert")
     for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)
@@ -120,7 +124,7 @@ def save(model: nn.Module, folder: str | Path) -> None:
 
 
 def save_head(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors in the format of the Hugging Face class of the task."""
+    """Write config.json and model.safetensors of a `TaskHead` in the format of the Hugging Face class of its task."""
     kind, layer = model.files
     tensors = {name: t for name, t in _tensors(model.bert).items()
                if name.startswith("bert.") and (model.pooled or not name.startswith("bert.pooler."))}
@@ -129,7 +133,7 @@ def save_head(model: nn.Module, folder: str | Path) -> None:
 
 
 def _config(model: nn.Module, kind: str) -> dict:
-    """Entries of config.json for a BERT of this Hugging Face class."""
+    """Return the entries of config.json for a BERT; `kind` is the name of the Hugging Face class that reads it."""
     s = model.config
     return {
         "architectures": [kind], "model_type": "bert", "vocab_size": s.vocab_size,
@@ -140,7 +144,7 @@ def _config(model: nn.Module, kind: str) -> dict:
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Tensors of a BERT, keyed by their names in the Hugging Face checkpoint."""
+    """Return the tensors of a BERT as they are stored, {name in the file: tensor}."""
     state, tensors = model.state_dict(), {}
     for ours, theirs in _names(model).items():
         tensors |= dict(zip(theirs, state[ours].chunk(len(theirs))))
@@ -150,7 +154,7 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
-    """Map from the names of the state dict to those in the file, several if they are stacked in ours."""
+    """Return {name in the state dict: names in the file}; the stacked queries, keys and values have three names."""
     names = {}
     for ours in model.state_dict():
         module, kind = ours.rsplit(".", 1)
@@ -168,7 +172,10 @@ def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
 
 
 def _rename_legacy(name: str) -> str:
-    """Add the prefix that files of a bare encoder lack, and replace TensorFlow's names of the norms' parameters."""
+    """Return the name of a tensor in a current file for its name in an older file, or in a file of a bare encoder.
+
+    The prefix "bert." is added, and gamma and beta of a norm, TensorFlow's names, become weight and bias.
+    """
     name = name if name.startswith(("bert.", "cls.")) or not name.startswith(("embeddings.", "encoder.", "pooler.")) \
         else f"bert.{name}"
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

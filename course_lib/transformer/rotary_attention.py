@@ -16,10 +16,10 @@ class RotaryAttention(MultiHeadAttention):
 
     Keys are cached after rotation; the dot product of a cached key and a later query depends on their distance only.
 
-    base  n in the frequencies, see `rotary`; the other arguments as in `MultiHeadAttention`. D / H, the size of a head,
-          must be even
+    base  n in the frequencies: see `rotary`
 
-    Source: Su et al. 2021, "RoFormer".
+    The other arguments are as in `MultiHeadAttention`; `d_model` / `heads`, the size of a head, must be even. Source:
+    Su et al. 2021, "RoFormer".
 
     >>> attend, x = RotaryAttention(d_model=8, heads=2), torch.randn(1, 1, 8)
     >>> attend(x.repeat(1, 5, 1)).shape
@@ -43,18 +43,18 @@ class RotaryAttention(MultiHeadAttention):
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1], qkv[2]))
 
     def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
-        """Rotate queries qkv[0] and keys qkv[1] at positions past, ..., past + T - 1; the values are unchanged."""
+        """Rotate queries qkv[0] and keys qkv[1], at positions `past` to `past` + T - 1; values qkv[2] are unchanged."""
         places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
         return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
 
 
 class RollingCache(KVCache):
-    """Keys and values of the last `window` positions.
+    """KV cache of the last `window` positions, for sliding-window attention.
 
     room  number of positions for which the first buffers have room
 
-    `length` counts all appended positions, and is the next position. The buffer holds about twice the window; when it
-    is full, the positions still in the window move to a new one.
+    `length` counts all appended positions, and is the index of the next position. The buffer holds about twice the
+    window; when it is full, the positions still in the window move to a new buffer.
 
     >>> cache = RollingCache(window=4)
     >>> for _ in range(8):
@@ -72,26 +72,26 @@ class RollingCache(KVCache):
 
     @classmethod
     def from_cache(cls, cache: KVCache, window: int) -> RollingCache:
-        """Continue from a cache of at most `window` positions, in its buffer."""
+        """Return a rolling cache that takes over the positions and buffers of `cache`, at most `window` positions."""
         rolling = cls(window, cache.room)
         rolling.kv, rolling.length, cache.kv = cache.kv, cache.length, None
         return rolling
 
     @property
     def full(self) -> bool:
-        """Whether the buffers are full, so that the next position needs new ones."""
+        """Whether the buffers are full, so that the next position needs new buffers."""
         return self.kv is not None and self.length - self.first == self.room
 
     def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]
                ) -> tuple[Float[Tensor, "B H S K"], Float[Tensor, "B H S K"]]:
-        """Write T new positions, and return the last `window` positions, or all if there are fewer, as views.
+        """Write T new positions; return keys and values of the last `window` positions (or all, if fewer) as views.
 
         Raises ValueError if T > 1 positions go beyond the window, because their queries would attend to different keys.
         """
         T = k.shape[2]
         if T > 1 and self.length + T > self.window:
             raise ValueError(f"k has {T} positions after {self.length}; expected 1, because beyond the window of "
-                             f"{self.window} positions are appended one at a time")
+                             f"{self.window} positions, positions are appended one at a time")
         if self.kv is None:
             self.room = max(self.room, T)
             self.kv = [new.new_empty(*new.shape[:2], self.room, new.shape[3]) for new in (k, v)]
@@ -106,10 +106,11 @@ class RollingCache(KVCache):
         return k, v
 
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
-        """A copy of the cache as it was after `length` positions, for the batch rows `rows` (default of both: all).
+        """Return a copy of the cache as it was after `length` positions, for the batch rows with the indices `rows`.
 
-        The copy holds the last `window` - 1 of these positions, to which the next query can attend, and has room for
-        `more` further positions. Raises ValueError if one of the positions to be copied was already dropped.
+        By default `length` and `rows` are all positions and all rows. The copy holds the last `window` - 1 of the
+        positions, to which the next query can attend, and has room for `more` further positions. Raises ValueError if
+        one of the positions to be copied was already dropped.
         """
         copy = RollingCache(self.window)
         copy.length = self.length if length is None else length

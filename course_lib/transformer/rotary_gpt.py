@@ -23,9 +23,9 @@ from course_lib.validation import values_checked
 class RotaryGPTConfig(GPTConfig):
     """`GPTConfig` with two further arguments:
 
-    base     n in the frequencies, see `rotary`
-    rolling  generation beyond the window. False: encode the last `window` tokens at every step, as GPT does. True: drop
-             the oldest key and value of each layer, which changes the probabilities (see `RotaryGPT`)
+    base     n in the frequencies: see `rotary`
+    rolling  method of generation beyond the window. False: encode the last `window` tokens at every step, as GPT does.
+             True: drop the oldest key and value of each layer, which changes the probabilities (see `RotaryGPT`)
 
     >>> RotaryGPTConfig(vocab_size=10, rolling=True).base
     10000.0
@@ -38,13 +38,13 @@ class RotaryGPTConfig(GPTConfig):
 class RotaryGPT(GPT):
     """`GPT` with rotary positions: $h^0 = E[x]$, and queries and keys of every layer are rotated by their positions.
 
-    Scores depend on distances only, so cached keys stay valid when older keys are dropped. With `rolling=True` they are
-    dropped in generation beyond the window, so the cost of a step is constant there.
+    E are the token embeddings. Scores depend on distances only, so cached keys stay valid when older keys are dropped.
+    With `rolling=True` the oldest keys are dropped in generation beyond the window, so the cost of a step is constant.
 
     Rolling is sliding-window attention over the whole text, not the model applied to the last `window` tokens: the keys
     of layer l depend on earlier states, so its output depends on the last l (window - 1) + 1 tokens. With one layer both
-    give the same probabilities. With more layers the probabilities differ, and a model trained on texts of at most
-    `window` tokens was not trained for this case.
+    methods give the same probabilities. With more layers the probabilities differ, and a model trained on texts of at
+    most `window` tokens was not trained for this case.
 
     Distances are counted in columns, so padding may be on either side of a row's tokens but not between them.
 
@@ -69,7 +69,10 @@ class RotaryGPT(GPT):
 
     def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
-        """E[x], without positions."""
+        """Return the token embeddings (B, T, D), without positions; `past` is the number of cached tokens.
+
+        Raises ValueError if the mask has padding between tokens of a row.
+        """
         if mask is not None and past == 0 and values_checked():
             begins = mask & ~F.pad(mask[:, :-1], (1, 0), value=False)
             if (begins.sum(dim=1) > 1).any():
@@ -105,11 +108,11 @@ class RotaryGPT(GPT):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> RotaryGPT:
-        """Raise HubError, because GPT-2's format has position embeddings; use `hub.load`."""
+        """Raise HubError, because GPT-2's format has position embeddings; use `hub.load` instead."""
         raise HubError(f"{name} cannot be read as a {cls.__name__}: GPT-2's format has a table of positions; use "
                        "hub.load")
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Raise HubError, because GPT-2's format has position embeddings; use `hub.save`."""
+        """Raise HubError, because GPT-2's format has position embeddings; use `hub.save` instead."""
         raise HubError(f"a {type(self).__name__} cannot be saved in GPT-2's format, which has a table of positions; use "
                        "hub.save")

@@ -8,10 +8,12 @@ from torch import Tensor
 
 def join_segments(a: Integer[Tensor, "..."], b: Integer[Tensor, "..."] | None, cls: int, sep: int
                   ) -> tuple[Integer[Tensor, "T"], Integer[Tensor, "T"]]:
-    """Return the tokens [CLS] a [SEP] b [SEP] and the token types, 0 up to the first [SEP] and 1 after it.
+    """Join two texts to an input of BERT: the tokens [CLS] a [SEP] b [SEP], and the type of each token.
 
-    a, b      (T1,) and (T2,), token ids of the texts; b may be None
+    a, b      (T1,) and (T2,), token ids of the texts; without b, None, the tokens are [CLS] a [SEP]
     cls, sep  ids of [CLS] and [SEP]
+
+    Returns tokens (T,) and types (T,): 0 up to the first [SEP], and 1 after it.
     """
     def as_column(i):
         return a.new_tensor([i])

@@ -21,10 +21,11 @@ class TaskHead(nn.Module):
     """Base class of task heads: a BERT with a linear layer; both are stored together. A subclass sets:
 
     files    name of the Hugging Face class with the same file format, and the name of the linear layer in that class
-    pooled   whether the input of the layer is the pooled [CLS] instead of the vectors of the tokens
-    classes  number of outputs, if the task determines it; None: an argument of the constructor
+    pooled   whether the input of the layer is `Encoded.sentence` instead of `Encoded.tokens`
+    classes  number of outputs of the layer, if the task determines it; None: an argument of the constructor
 
-    The constructor takes the pre-trained `bert` and `classes`, the number of outputs of the linear layer.
+    The constructor takes the pre-trained `bert` and, unless the task determines it, `classes`. A call takes the
+    arguments of `BERT.forward`: tokens (B, T), their segment types, and their mask.
     """
     files: ClassVar[tuple[str, str]]
     pooled: ClassVar[bool] = False
@@ -37,15 +38,15 @@ class TaskHead(nn.Module):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"bert": self.bert, "classes": self.head.out_features}
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> TaskHead:
-        """Fine-tuned BERT from a folder in Hugging Face's format, or from its hub by name; in eval mode.
+        """Load a fine-tuned BERT from the folder `name` in Hugging Face's format, or by its name on the hub.
 
-        The file determines the number of classes. Raises HubError, a ValueError, if the file belongs to another task,
-        and in the cases of `BERT.from_pretrained`.
+        It is in eval mode, and the file determines the number of classes. Raises HubError, a ValueError, if the file
+        belongs to another task, and in the cases of `BERT.from_pretrained`.
         """
         return pretrained_bert.load_head(cls, BERT, name)
 
@@ -55,7 +56,7 @@ class TaskHead(nn.Module):
 
 
 class SequenceClassifier(TaskHead):
-    """Sequence classification: logits (B, classes) from the pooled [CLS]. Slides: "Fine-tuning".
+    """Sequence classification: logits (B, classes) from the vector of the whole input. Slides: "Fine-tuning".
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> SequenceClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
@@ -98,7 +99,7 @@ class QuestionAnswering(TaskHead):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"bert": self.bert}
 
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
@@ -133,9 +134,9 @@ class QuestionAnswering(TaskHead):
 
 
 class MultipleChoice(TaskHead):
-    """Multiple choice: logits (B, C) of C texts, for example a question with each of its answers.
+    """Multiple choice: logits (B, C) of C texts (B, C, T), for example a question with each of its answers.
 
-    A linear layer maps the pooled [CLS] of each text to a score; the softmax is over the texts of a row.
+    A linear layer maps the vector of each text to a score; the softmax of the scores is over the C texts of a row.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> texts = torch.tensor([[[1, 5, 6, 2], [1, 5, 7, 2], [1, 5, 5, 2]]])
@@ -149,7 +150,7 @@ class MultipleChoice(TaskHead):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"bert": self.bert}
 
     def forward(self, tokens: Integer[Tensor, "B C T"], token_types: Integer[Tensor, "B C T"] | None = None,
@@ -173,11 +174,11 @@ def _head(body: BERT | GPT, classes: int, bias: bool = True) -> nn.Linear:
 
 
 class GPTClassifier(nn.Module):
-    """Text classification by GPT: logits (B, classes) from the hidden state of the last token.
+    """Text classification by GPT: logits (B, classes) from the hidden state of the last token of each text.
 
     gpt      pre-trained GPT
     classes  number of classes
-    pad_id   padding token, if no mask is given; None: without a mask every token is real
+    pad_id   id of the padding token, for calls without a mask; None: without a mask every token is real
 
     Paper: Radford et al. 2018, section 3.2, with the last token of the text instead of an end token.
 
@@ -195,11 +196,14 @@ class GPTClassifier(nn.Module):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"gpt": self.gpt, "classes": self.head.out_features, "pad_id": self.pad_id}
 
     def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B classes"]:
-        """Logits (B, classes) of tokens (B, T), padded on the right or, with a mask as in `GPT`, on either side."""
+        """Return logits (B, classes) for tokens (B, T), padded on the right, or on either side if `mask` is given.
+
+        mask  (B, T), True for real tokens
+        """
         hidden = self.gpt.hidden(tokens, mask)                       # (B, T, D)
         real = mask if mask is not None else tokens != (-1 if self.pad_id is None else self.pad_id)
         place = torch.arange(1, tokens.shape[1] + 1, device=real.device)
@@ -208,10 +212,10 @@ class GPTClassifier(nn.Module):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> GPTClassifier:
-        """Fine-tuned GPT-2 from a folder in Hugging Face's format, or from its hub by name; in eval mode.
+        """Load a fine-tuned GPT-2 from the folder `name` in Hugging Face's format, or by its name on the hub.
 
-        The file determines the number of classes. Raises HubError, a ValueError, if the file belongs to another task,
-        and in the cases of `GPT.from_pretrained`.
+        It is in eval mode, and the file determines the number of classes. Raises HubError, a ValueError, if the file
+        belongs to another task, and in the cases of `GPT.from_pretrained`.
         """
         return pretrained.load_gpt_classifier(cls, GPT, name)
 

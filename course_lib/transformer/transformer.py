@@ -26,19 +26,20 @@ TIED = ("none", "target", "all")
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Sizes of an encoder-decoder; the defaults are those of the paper's base model.
+    """Sizes of an encoder-decoder; the defaults are the sizes of the base model of Vaswani et al. 2017.
 
-    source, target  sizes of the two vocabularies
-    pad_id          padding token, which follows the end of a target; without a mask it also marks padding of a source
-    bos_id, eos_id  first input of the decoder, and last token of a target
+    source, target  numbers of tokens in the vocabularies of source and target
+    pad_id          id of the padding token, which follows the end of a target; without a mask it also marks padding of
+                    a source
+    bos_id, eos_id  ids of the first input of the decoder, and of the last token of a target
     d_model, d_ff   D, size of the hidden states, and hidden size of the feed-forward networks
     heads           number of attention heads of each block
-    encoder_layers, decoder_layers  numbers of blocks
+    encoder_layers, decoder_layers  numbers of blocks of encoder and decoder
     dropout         dropout probability of embeddings, sublayers and attention weights
     norm            "post" as in the paper, or "pre", which adds a norm after each stack
     tied            which matrices are shared: "none", "target" (target embeddings and output layer), or "all" (these and
                     the source embeddings, for a shared vocabulary)
-    smoothing, form  label smoothing of the training loss, and its form: `eps` and `form` of `cross_entropy`
+    smoothing, form  label smoothing of the training loss, and its form, "torch" or "slide": see `cross_entropy`
 
     >>> TransformerConfig(source=9, target=8, pad_id=0, bos_id=1, eos_id=2).encoder_layers
     6
@@ -72,15 +73,15 @@ class TransformerConfig:
 
 
 class Past(NamedTuple):
-    """State of the decoder: keys and values of the target so far, and keys and values of the source."""
+    """Sampling state of the decoder: keys and values of the target so far, and keys and values of the source."""
 
-    length: int                                                      # number of tokens, including bos
-    caches: tuple[KVCache, ...]                                      # of the target, one per layer
-    memory: tuple[KeysValues, ...]                                   # of the source, one per layer
-    source: Integer[Tensor, "B"]                                     # index of each row's source
-    seen: Bool[Tensor, "B 1 S"]                                      # True where the source has a token
+    length: int                                                      # number of target tokens, including bos
+    caches: tuple[KVCache, ...]                                      # keys and values of the target, one per layer
+    memory: tuple[KeysValues, ...]                                   # keys and values of the source, one per layer
+    source: Integer[Tensor, "B"]                                     # index of each row's source in the first batch
+    seen: Bool[Tensor, "B 1 S"]                                      # True where the source has a real token
     over: Bool[Tensor, "B"]                                          # True where the target has ended
-    logits: Float[Tensor, "B V"]                                     # of the next token
+    logits: Float[Tensor, "B V"]                                     # logits of the next target token
 
 
 class Transformer(AutoregressiveModel):
@@ -89,10 +90,10 @@ class Transformer(AutoregressiveModel):
 
     E are the target embeddings, or a separate output layer: see `tied` in `TransformerConfig`.
 
-    An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S), padded with `pad_id`, or
-    a pair with their mask, True for real tokens, as from `pad`. Embeddings are multiplied by the root of D, and
-    sinusoidal positions are added. In training the inputs of the decoder are the true tokens (teacher forcing), so one
-    pass scores all positions. Decoding caches keys and values.
+    It is an autoregressive model of the target y (B, T). Its `context` is the source x: tokens (B, S), padded with
+    `pad_id`, or a pair (tokens, mask), with True for real tokens, as from `pad`. Embeddings are multiplied by the root
+    of D, and sinusoidal positions are added. In training the inputs of the decoder are the true tokens (teacher
+    forcing), so one pass scores all positions. Decoding caches keys and values.
 
     A target ends with `eos_id`. It is followed by padding with probability 1, so that a tensor can hold targets of
     different lengths. `log_prob` is the log-probability of the target including its end token, a sample ends with
@@ -120,7 +121,7 @@ class Transformer(AutoregressiveModel):
         self._initialize()
 
     def build(self, c: TransformerConfig) -> None:
-        """Create the layers. BART and T5 override this method, and inherit the others."""
+        """Create the layers of the configuration `c`; BART and T5 override this method."""
         self.source = nn.Embedding(c.source, c.d_model)
         self.target = self.source if c.tied == "all" else nn.Embedding(c.target, c.d_model)
         self.positions = self.target_positions = SinusoidalPositions(c.d_model, scale=True)
@@ -187,7 +188,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: Past, x_i: Tensor) -> Past:
-        """Append a token; its query attends to the cached keys of the target and to those of the source."""
+        """Append a token; its query attends to the cached keys of the target and to the keys of the source."""
         if state.caches[0].length != state.length:                   # another update has used this state
             state = state._replace(caches=tuple(cache.select(length=state.length) for cache in state.caches))
         x_i = x_i.long().to(state.over.device)
@@ -213,7 +214,10 @@ class Transformer(AutoregressiveModel):
 
     def decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
                seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
-        """Hidden states (B, T, D) of the decoder for tokens (B, T), shifted right, given the result of `encode`."""
+        """Return the hidden states (B, T, D) of the decoder for target tokens (B, T) that are shifted right.
+
+        memory, seen  result of `encode`: output of the encoder, and mask of real source tokens
+        """
         h = self.dropout(self.target_positions(self.target(tokens)))  # (B, T, D)
         for block in self.decoder:
             h = block(h, memory, memory_mask=seen)
@@ -227,7 +231,7 @@ class Transformer(AutoregressiveModel):
         return self.decoder_norm(h)
 
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """Output layer: logits (..., V) from the decoder's hidden states (..., D)."""
+        """Output layer: logits (..., V) of the target tokens from the decoder's hidden states (..., D)."""
         return F.linear(hidden, self.target.weight if self.head is None else self.head.weight)
 
     def _padded(self, logits: Float[Tensor, "*B V"],
@@ -241,9 +245,10 @@ class Transformer(AutoregressiveModel):
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
 
     def _read(self, side: Padded, name: str) -> tuple[Tensor, Bool[Tensor, "..."]]:
-        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`.
+        """Return the tokens of source or target on the model's device, and their mask; by default `pad_id` defines it.
 
-        side  tokens, or a pair with their mask; `name` is their name in error messages
+        side  tokens, or a pair (tokens, mask)
+        name  name of the argument in error messages; "target" selects the target's vocabulary
         """
         c, device = self.config, self.source.weight.device
         tokens, mask = tokens_and_mask(side, c.target if name == "target" else c.source, name)
@@ -253,17 +258,17 @@ class Transformer(AutoregressiveModel):
     @staticmethod
     def _trim_padding(tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]
                  ) -> tuple[Integer[Tensor, "B L"], Bool[Tensor, "B L"]]:
-        """Drop the last columns if they are padding in all rows."""
+        """Drop the last columns of tokens and mask (B, T) that are padding in all rows."""
         columns = real.any(dim=0).nonzero()
         last = int(columns.max()) + 1 if len(columns) else real.shape[1]
         return tokens[:, :last], real[:, :last]
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> list[Float[Tensor, "B H T S"]]:
-        """Cross-attention weights of every layer: row t over source positions when token t of the target is predicted.
+        """Return the cross-attention weights (B, H, T, S) of each layer: row t when token t of the target is predicted.
 
-        source  tokens (B, S), padded with `pad_id`, or a pair with their mask
-        target  (B, T), without bos
+        source  tokens (B, S), padded with `pad_id`, or a pair (tokens, mask)
+        target  tokens (B, T), without bos
         """
         memory, seen = self.encode(source)
         h, weights = self.dropout(self.target_positions(self.target(self.shift_right(self.conditional.check(target))))), []
@@ -276,7 +281,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """Glorot's uniform for the layers; N(0, 1/D) for embeddings, which are N(0, 1) once scaled by the root of D."""
+        """Initialize linear layers by Glorot's uniform distribution, biases by 0, and embeddings by N(0, 1/D)."""
         for name, p in self.named_parameters():
             if name in ("source.weight", "target.weight"):
                 p.normal_(0, self.config.d_model ** -0.5)

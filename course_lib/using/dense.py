@@ -1,4 +1,4 @@
-r"""Dense retrieval: question and document are encoded separately, and ranked by the cosine of their vectors.
+r"""Dense retrieval: questions and documents are encoded separately, and ranked by the cosine of their vectors.
 
 Paper: Karpukhin et al. 2020, Dense passage retrieval, with two BERT encoders. Here the vector of a text is a weighted mean
 of trained word vectors.
@@ -19,13 +19,13 @@ Batch = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class DualEncoder(nn.Module):
-    r"""The unit vector of a text, $f(x) = \frac{\sum_t a_{x_t} E_{x_t}}{\lVert \cdot \rVert}$.
+    r"""Encoder of a text x as a unit vector $f(x) = s / \lVert s \rVert$ with $s = \sum_t a_{x_t} E_{x_t}$.
 
-    Questions and documents have the same word vectors E and word weights a.
+    $x_t$ are the words of the text. Questions and documents have the same word vectors E and word weights a.
 
     table        (V, D), initial word vectors E
-    weights      (V,), initial word weights a above 0, such as idf; default 1
-    temperature  tau, divides the cosines in the loss
+    weights      (V,), initial word weights a above 0, such as idf; None: all 1
+    temperature  $\tau$, by which the cosines are divided in the loss
 
     The loss of a batch of B pairs uses the other B - 1 documents as negatives:
     $-\frac{1}{B} \sum_i \ln \frac{\exp(f(q_i) \cdot f(d_i) / \tau)}{\sum_j \exp(f(q_i) \cdot f(d_j) / \tau)}$.
@@ -59,17 +59,20 @@ class DualEncoder(nn.Module):
         return F.normalize(torch.einsum("bt,btd->bd", a, self.vectors[tokens]), dim=-1)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        """The contrastive loss of pairs (questions, documents), each (tokens, mask); document i answers question i."""
+        """Return the contrastive loss of B pairs in nats per pair.
+
+        batch  (questions, documents), each a pair of tokens (B, T) and mask (B, T); document i answers question i
+        """
         questions, documents = (self(*side) for side in batch)       # (B, D) each
         logits = questions @ documents.T / self.temperature          # (B, B)
         return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
 
 
 class Dense(Index):
-    """An index that ranks documents by cosine similarity.
+    """Index that ranks documents by the cosine similarity of the vectors of question and document.
 
-    encode     function from texts, lists of words, to vectors (N, D)
-    documents  the collection, encoded once
+    encode     function from N texts, lists of words, to vectors (N, D)
+    documents  texts of the collection, which are encoded once
 
     >>> letters = lambda texts: torch.tensor([[float("a" in t), float("b" in t)] for t in texts])
     >>> Dense(letters, [["a"], ["b"]]).search(["b", "c"], k=1)

@@ -52,10 +52,10 @@ def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"],
 
 
 def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str = "mean") -> Float[Tensor, "B D"]:
-    """Pool hidden states to one vector per text, (B, D): the mean over real tokens, the first (BERT's [CLS]) or the last.
+    """Pool hidden states (B, T, D) to a vector for each text, (B, D).
 
-    mask  (B, T), True for real tokens
-    how   "mean", "first" or "last"
+    mask  (B, T), True for real tokens; None: all are real
+    how   "mean" over real tokens, or the state of the "first" real token, such as BERT's [CLS], or of the "last"
 
     >>> pooled(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]]))
     tensor([[2.]])
@@ -75,10 +75,10 @@ def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str 
 
 
 def feature_extraction(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str]) -> list[Float[Tensor, "T D"]]:
-    """The last layer of BERT for each text, (T, D), as `pipeline("feature-extraction")` of transformers.
+    """Return BERT's last hidden states (T, D) of each text, as `pipeline("feature-extraction")` of transformers does.
 
-    The first vector belongs to [CLS], the last to [SEP]. Raises ValueError if `texts` is a string, or if a text exceeds
-    the window.
+    The first of the T vectors belongs to [CLS], the last to [SEP]. Raises ValueError if `texts` is a string, or if a
+    text exceeds the window.
     """
     if isinstance(texts, str):
         raise ValueError(f"texts is the text {texts[:20]!r}; expected a list of texts")

@@ -35,9 +35,9 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
 
 
 def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
-    r"""The best accuracy of predicting y = f(x) after k = 0 to P - 1 examples of a random map f, (P,).
+    r"""Best accuracy of predicting y = f(x) after k = 0, ..., P - 1 examples of a random map f, as a tensor (P,).
 
-    It is $1 - (1 - \frac{1}{N})^{k+1}$.
+    It is $1 - (1 - \frac{1}{N})^{k+1}$, where f need not be a permutation.
 
     symbols  N, number of values of x, and of y
     pairs    P, number of examples in a prompt
@@ -51,19 +51,25 @@ def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
 
 
 def seen_before(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """True (B, P) for every x of the P pairs that occurred before in its prompt, so that its y is determined."""
+    """Return a mask (B, P) of the P pairs of each prompt, True where x occurred before, so that its y is determined.
+
+    prompts  (B, 2 P), as `draw_prompts` returns them
+    """
     x = prompts[:, ::2]                                              # (B, P)
     return (x[:, :, None] == x[:, None, :]).tril(-1).any(dim=2)
 
 
 @torch.no_grad()
 def right_by_examples(model: AutoregressiveModel, prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """True (B, P) where the model predicts y correctly; column k is the prediction after k examples of the prompt."""
+    """Return a mask (B, P), True where the model predicts y correctly; column k is the prediction after k examples.
+
+    prompts  (B, 2 P), as `draw_prompts` returns them
+    """
     with evaluating(model):
         logits = model(prompts[:, :-1])[:, ::2]                      # after each x, (B, P, V)
     return logits.argmax(dim=-1) == prompts[:, 1::2]
 
 
 def answers(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
-    """True (B, T) at every y of the prompts: the targets of `AnswerLoss`, because x is random."""
+    """Return a mask (B, T), True at every y of the prompts (B, T): `answer` of `AnswerLoss`, because x is random."""
     return (torch.arange(prompts.shape[1]) % 2 == 1).expand_as(prompts)

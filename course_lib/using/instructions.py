@@ -1,4 +1,4 @@
-r"""Instruction tuning: train a language model on prompts with answers, with a loss on the answers only.
+r"""Instruction tuning: train a language model on prompts with answers, with a loss for the tokens of answers only.
 
 Slides: "Pretraining; FTing the LM; instruction tuning", with the prompt *What topic is this about? "Last night, the
 Seawolves won the game." answer: sports*.

@@ -1,7 +1,7 @@
 r"""Metrics of classification (accuracy, F1, Matthews correlation) and of answers (exact match, F1).
 
-GLUE reports Matthews' correlation for CoLA, accuracy and F1 for MRPC; SQuAD exact
-match and the F1 of words.
+Of the benchmarks, GLUE reports Matthews correlation for CoLA, and accuracy and F1 for MRPC; SQuAD reports exact match
+and the F1 of words. `predicted` and `labels` are predicted and true labels, (N,).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ SIGNS = re.compile(r"[!-/:-@\[-`{-~]")                               # as Python
 
 
 def accuracy(predicted: Tensor, labels: Tensor) -> float:
-    """The fraction of correct predictions; predicted and labels are (N,)."""
+    """Accuracy, the fraction of predicted labels (N,) that equal the true labels (N,)."""
     _fit(predicted, labels)
     return (predicted == labels).double().mean().item()
 
 
 def f1(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
-    r"""The F1 of label `positive`, $\frac{2\,TP}{2\,TP + FP + FN}$; 0 if it is neither predicted nor present.
+    r"""F1 of the label `positive`, $\frac{2\,TP}{2\,TP + FP + FN}$; 0 if the label is neither predicted nor present.
 
     TP, FP, FN  numbers of true positives, false positives and false negatives
     """
@@ -33,9 +33,9 @@ def f1(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
 
 
 def matthews(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
-    r"""The Matthews correlation, $\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}$.
+    r"""Matthews correlation, $\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}$.
 
-    TP, FP, FN, TN  numbers of true and false positives, and of false and true negatives, for label `positive`
+    TP, FP, FN, TN  numbers of true and false positives, and of false and true negatives, for the label `positive`
 
     It is 1 for perfect predictions and 0 for a constant prediction.
 
@@ -59,12 +59,14 @@ def normalized(answer: str) -> str:
 
 
 def exact_match(answer: str, truths: Sequence[str]) -> float:
-    """1 if the normalized answer equals one of the correct answers `truths`, normalized too, else 0."""
+    """Exact match: 1.0 if `answer` equals one of the correct answers `truths`, all normalized, otherwise 0.0."""
     return float(normalized(answer) in {normalized(truth) for truth in _truths(truths)})
 
 
 def answer_f1(answer: str, truths: Sequence[str]) -> float:
-    """The F1 of the words of `answer` and a correct answer, as multisets; the maximum over correct answers `truths`.
+    """F1 of the words that `answer` and a correct answer have in common, both normalized; the maximum over `truths`.
+
+    truths  correct answers; words are counted with repetition
 
     >>> answer_f1("in the city of Paris", ["Paris"])
     0.4
@@ -92,7 +94,7 @@ def _fit(predicted: Tensor, labels: Tensor) -> None:
 
 
 def _table(predicted: Tensor, labels: Tensor, positive: int) -> tuple[int, int, int, int]:
-    """(TP, FP, FN, TN): true and false positives, false and true negatives, for label `positive`."""
+    """Return (TP, FP, FN, TN), the numbers of true and false positives, false and true negatives, for `positive`."""
     _fit(predicted, labels)
     said, true = predicted == positive, labels == positive
     return tuple(int(each.sum()) for each in (said & true, said & ~true, ~said & true, ~said & ~true))

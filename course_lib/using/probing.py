@@ -1,8 +1,8 @@
 r"""Probing: a linear classifier on frozen hidden states, and two controls.
 
-An *untrained model* of the same architecture shows which accuracy needs no training. A *control task* assigns a random
-label to every word type and shows how much the probe memorizes. Papers: Tenney, Das and Pavlick 2019, "BERT rediscovers the
-classical NLP pipeline"; Hewitt and Liang 2019.
+The hidden states of an *untrained model* of the same architecture show which accuracy needs no training. A *control
+task* assigns a random label to every word type, and shows how much the probe memorizes. Papers: Tenney, Das and Pavlick
+2019, "BERT rediscovers the classical NLP pipeline"; Hewitt and Liang 2019.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from course_lib.validation import check_sizes
 
 
 class LinearProbe(nn.Module):
-    r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$, where W and b minimize the mean cross-entropy plus
-    $\frac{1}{2 C N} \lVert W \rVert^2$; equal to scikit-learn's `LogisticRegression(C)`.
+    r"""Linear classifier $p(y \mid h) = \mathrm{softmax}(W h + b)$, trained by the constructor: W and b minimize the
+    mean cross-entropy plus $\frac{1}{2 C N} \lVert W \rVert^2$, as in scikit-learn's `LogisticRegression(C)`.
 
-    vectors  (N, D), frozen hidden states h
-    labels   (N,), classes y, 0..K-1
+    vectors  (N, D), frozen hidden states h of the training set
+    labels   (N,), their classes y, 0..K-1
     C        inverse strength of the penalty
-    steps    maximum number of iterations of L-BFGS
+    steps    maximum number of iterations of the optimizer L-BFGS
 
     >>> vectors = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]])
     >>> LinearProbe(vectors, torch.tensor([0, 0, 1, 1])).score(vectors, torch.tensor([0, 0, 1, 1]))
@@ -47,17 +47,17 @@ class LinearProbe(nn.Module):
         self._minimize(vectors, labels, C, steps)
 
     def forward(self, vectors: Float[Tensor, "B D"]) -> Float[Tensor, "B K"]:
-        """The logits (B, K) of the classes for hidden states (B, D)."""
+        """Return the logits (B, K) of the classes for hidden states (B, D)."""
         return F.linear(vectors, self.W, self.b)
 
     def score(self, vectors: Tensor, labels: Tensor) -> float:
-        """Accuracy on vectors (N, D) with labels (N,)."""
+        """Accuracy of the probe on hidden states (N, D) with labels (N,)."""
         _fit(vectors, labels)
         with torch.no_grad():
             return (self(vectors).argmax(dim=1) == labels).double().mean().item()
 
     def _minimize(self, vectors: Tensor, labels: Tensor, C: float | int, steps: int) -> None:
-        """Minimize the penalized cross-entropy, which is convex, by L-BFGS."""
+        """Train W and b: minimize the penalized cross-entropy, which is convex, by L-BFGS."""
         optimizer = torch.optim.LBFGS(self.parameters(), max_iter=steps, tolerance_grad=1e-6, tolerance_change=1e-10,
                                       history_size=20, line_search_fn="strong_wolfe")
 
@@ -72,11 +72,11 @@ class LinearProbe(nn.Module):
 
 
 class Probed(NamedTuple):
-    """Accuracies on new inputs.
+    """Accuracies of probes on inputs that they were not trained on.
 
-    task       accuracy of a probe for the labels
+    task       accuracy of a probe for the labels of the task
     control    accuracy of a probe for the labels of the control task
-    commonest  accuracy of predicting the most frequent label
+    commonest  accuracy of always predicting the most frequent label of the training set
 
     >>> round(Probed(task=0.9, control=0.6, commonest=0.5).selectivity, 1)
     0.3
@@ -93,10 +93,10 @@ class Probed(NamedTuple):
 
 
 def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Generator | None = None) -> Int[Tensor, "..."]:
-    """Labels of the control task: a random label for every *kind* of input, such as a word type.
+    """Return labels of the control task: a random label for every *kind* of input, such as a word type.
 
-    kinds    the kind of each input, as an id; of any shape
-    classes  number of labels
+    kinds    id of the kind of each input, of any shape; the labels have the same shape
+    classes  number of labels; they are 0..classes-1
 
     >>> kinds = torch.tensor([3, 1, 3, 3, 1])
     >>> labels = control_labels(kinds, 10, torch.Generator().manual_seed(0))
@@ -136,7 +136,10 @@ def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
 
 
 def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
-    """A model of the same configuration with random weights of `seed`, in eval mode; torch's generator is unchanged."""
+    """Return a model of the same class and configuration, with random weights from `seed`, in eval mode.
+
+    The state of torch's random number generator is unchanged.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return type(model)(copy.deepcopy(model.config)).eval()

@@ -19,11 +19,12 @@ from course_lib.transformer import BERT, GPT
 
 def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instruction: str = "",
                  sources: Sequence[str] = ()) -> str:
-    """Write a prompt: an instruction, numbered sources, examples with answers, and the question.
+    """Return a prompt of one line each for instruction, numbered sources, examples with answers, and question.
 
     examples  pairs (question, answer)
+    sources   texts that may contain the answer, such as retrieved documents
 
-    Without examples it is zero-shot, with examples few-shot, and with sources retrieval-augmented.
+    The prompt is zero-shot without examples, few-shot with examples, and retrieval-augmented with sources.
 
     >>> print(write_prompt("the cat sat", [("a dog ran", "dog")], "Name the animal."))
     Name the animal.
@@ -41,11 +42,11 @@ def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instru
 @torch.no_grad()
 def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[Tensor],
                   per_token: bool = False) -> Float[Tensor, "K"]:
-    r"""$\ln p(\text{option} \mid \text{prompt})$ of each option, (K,), in nats.
+    r"""Log-probability $\ln p(\text{option} \mid \text{prompt})$ of each of K options, (K,), in nats.
 
-    prompt     ids (P,)
-    options    ids (O_k,) of each of the K options
-    per_token  divide by the number of tokens, so that short options have no advantage
+    prompt     token ids (P,)
+    options    token ids of each option, a tensor of one axis
+    per_token  whether to divide by the option's number of tokens, so that short options have no advantage
 
     Raises ValueError if prompt and option exceed the window.
     """
@@ -70,9 +71,9 @@ def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[
 @torch.no_grad()
 def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], names: Sequence[str],
                mask: str = "[MASK]") -> Float[Tensor, "N K"]:
-    r"""$\ln p(\text{name} \mid \text{text})$ of each name at the masked position of each text, (N, K), by a frozen BERT.
+    r"""Log-probability $\ln p(\text{name} \mid \text{text})$ of K names at the masked position of N texts, (N, K).
 
-    texts  N texts, each with `mask` at one position
+    texts  N texts, each with the string `mask` at one position
     names  K candidates for this position, each a single token
 
     Raises ValueError if a text has no mask or several, if a text exceeds the window, or if a name has several tokens.
@@ -81,7 +82,7 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
     for name in names:
         if len(tokenizer.encode(name)) != 1:
             raise ValueError(f"names contains {name!r}, which has {len(tokenizer.encode(name))} pieces; expected names of one "
-                             "piece")
+                             "piece, a token of the vocabulary")
         ids.append(int(tokenizer.encode(name)))
     if not texts or not ids:
         raise ValueError(f"texts has {len(texts)} texts and names {len(ids)}; expected at least one of each")

@@ -1,7 +1,7 @@
 r"""Extractive question answering: a log-linear model over the short spans of a passage.
 
-It is the baseline of SQuAD (Rajpurkar et al. 2016). It replaces a language model in experiments on retrieval, because it
-answers thousands of questions in seconds.
+It is the baseline of SQuAD (Rajpurkar et al. 2016). Experiments on retrieval use it in place of a language model,
+because it answers thousands of questions in seconds.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ SMALL = frozenset("a an the of in on at to for by with from and or is are was we
 class Span(NamedTuple):
     """A candidate answer: its position in the passage, and its text."""
 
-    start: int                                                       # index of its first character
+    start: int                                                       # index of its first character in the passage
     end: int                                                         # index after its last character
-    text: str
+    text: str                                                        # passage[start:end]
 
 
 class Token(NamedTuple):
     """A word, number or punctuation mark, with its position in the text."""
 
-    start: int                                                       # index of its first character
+    start: int                                                       # index of its first character in the text
     end: int                                                         # index after its last character
-    text: str
+    text: str                                                        # its characters
 
 
 def tokens_in(text: str, offset: int = 0) -> list[Token]:
@@ -46,17 +46,18 @@ def tokens_in(text: str, offset: int = 0) -> list[Token]:
 
 
 def sentences_in(passage: str) -> list[tuple[int, str]]:
-    """Split a passage into sentences, each as (index of its first character, text)."""
+    """Split a passage into sentences; return for each a pair (index of its first character, text)."""
     places = [0, *(match.end() for match in END.finditer(passage)), len(passage)]
     return [(a, passage[a:b]) for a, b in zip(places, places[1:]) if passage[a:b].strip()]
 
 
 class SpanReader(nn.Module):
-    r"""$p(s \mid q, d) = \frac{\exp(w \cdot \phi(s, q, d))}{\sum_{s'} \exp(w \cdot \phi(s', q, d))}$ over the spans s of a passage d.
+    r"""Log-linear model of the answer to a question q, a span s of a passage d:
+    $p(s \mid q, d) = \frac{\exp(w \cdot \phi(s, q, d))}{\sum_{s'} \exp(w \cdot \phi(s', q, d))}$.
 
-    idf        {word: idf}; unknown words have the largest idf
+    idf        {word: inverse document frequency}; words that are not in it have the largest idf
     longest    maximum number of tokens of a span
-    sentences  number of sentences, the most similar to the question, that have candidates
+    sentences  number of sentences of the passage, the most similar to the question, whose spans are candidates
     buckets    number of hashed features $\phi$, each with a weight in w
 
     The features combine the question word with the shape of the span, the neighbors of the span, and its distance to words
@@ -81,10 +82,9 @@ class SpanReader(nn.Module):
     # --- candidates --------------------------------------------------------------------------------------------------
 
     def candidates(self, question: str, passage: str) -> list[Span]:
-        """Candidate answers: spans within a sentence that neither begin nor end with punctuation or a stop word.
+        """Return the candidate answers, spans of the sentences that are most similar to the question.
 
-        Only the sentences most similar to the question have candidates. The offsets of a `Span` are characters of the
-        passage.
+        A candidate lies within a sentence, and neither begins nor ends with punctuation or a stop word.
         """
         return [span for span, _ in self._candidates(question, passage, features=False)]
 
@@ -115,7 +115,7 @@ class SpanReader(nn.Module):
 
     @staticmethod
     def _kind(question: str) -> tuple[str, str]:
-        """The question word and the word after it, such as ("which", "city")."""
+        """Return the question word, or "other", and the next word that is no stop word, such as ("which", "city")."""
         words = [token.text.lower() for token in tokens_in(question)]
         text = " ".join(words)
         places = [(text.find(f"{word} ") if text.startswith(word) else text.find(f" {word} "), word) for word in ASKING]
@@ -157,12 +157,12 @@ class SpanReader(nn.Module):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def forward(self, features: Int[Tensor, "S F"]) -> Float[Tensor, "S"]:
-        """The scores (S,) of S candidates: the sum of the weights of their F hashed features, (S, F)."""
+        """Return the scores (S,) of S candidates: for each, the sum of the weights of its F hashed features (S, F)."""
         return self.w(features)[:, 0]
 
     @torch.no_grad()
     def answer(self, question: str, passage: str) -> str:
-        """The text of the most probable span of the passage; "" if there is no candidate."""
+        """Return the text of the most probable span of the passage, or "" if there is no candidate."""
         spans = self._candidates(question, passage)
         if not spans:
             return ""
@@ -171,8 +171,8 @@ class SpanReader(nn.Module):
 
 
 def shape_of(word: str) -> str:
-    """The shape of a token: "Y" for a year (1000 to 2999), "9" if it starts with another digit, "A" for a capital first
-    letter, "a" for a lower-case one; otherwise the first character, such as ",".
+    """Return the shape of a token: "Y" for a year, 1000 to 2999; otherwise by its first character, "9" for a digit, "A"
+    for a capital letter, "a" for a lower-case letter, and any other character itself, such as ",".
     """
     if word.isdigit() and len(word) == 4 and word[0] in "12":
         return "Y"
@@ -181,14 +181,15 @@ def shape_of(word: str) -> str:
 
 def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]]], epochs: int = 8, lr: float = 0.03,
                weight_decay: float = 1e-4, seed: int = 0) -> float:
-    r"""Train `reader` with Adam: maximize $\ln \sum_{s \text{ correct}} p(s \mid q, d)$.
+    r"""Train `reader` with Adam: maximize the log-probability of a correct answer, $\ln \sum_{s \text{ correct}}
+    p(s \mid q, d)$.
 
     asked                     triples (question, passage, correct answers)
     epochs, lr, weight_decay  epochs, learning rate, and factor of the squared norm of the weights in the loss
     seed                      seed of the order of the questions
 
-    Questions without a correct candidate are omitted. Returns the fraction of questions that remain; raises ValueError if
-    none remains.
+    Questions without a correct candidate are omitted. Returns the fraction of questions that remain; raises ValueError
+    if no question remains.
     """
     examples = []
     for question, passage, truths in asked:
@@ -199,7 +200,7 @@ def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]
             examples.append((torch.tensor([features for _, features in spans]), right))
     if not examples:
         raise ValueError(f"asked has {len(asked)} questions, none of which has its answer among its candidates; "
-                         "expected at least one that has it")
+                         "expected at least one question whose answer is a short span of its passage")
     optimizer = torch.optim.Adam(reader.parameters(), lr=lr)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):

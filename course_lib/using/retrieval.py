@@ -1,6 +1,8 @@
 r"""Retrieval: rank documents for a question by TF-IDF, BM25 or LSA, and measure recall and rank.
 
-Documents and questions are lists of words.
+Documents and questions are lists of words. N is the number of documents of an index, and Q the number of questions. In
+formulas q is a question and d a document of $\lvert d \rvert$ words, on average $\overline{\lvert d \rvert}$; $n_t(d)$
+is the count of word t in d, and df the number of documents that contain t.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ class Hit(NamedTuple):
     3
     """
 
-    document: int
-    score: float
+    document: int                                                    # index, from 0
+    score: float                                                     # higher for more similar documents
 
 
 class Index:
@@ -45,11 +47,14 @@ class Index:
     num_documents: int
 
     def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
-        """The scores (Q, N) of all N documents for Q questions; unknown words are ignored."""
+        """Return the scores (Q, N) of all documents for each question, higher for more similar documents.
+
+        Words of a question that occur in no document are ignored.
+        """
         raise NotImplementedError
 
     def search(self, question: Words, k: int = 3) -> list[Hit]:
-        """The k documents of largest score for a question, best first; ties in the order of the collection."""
+        """Return the k documents of largest score for a question, best first; ties in the order of the collection."""
         if not 1 <= k <= self.num_documents:
             raise ValueError(f"k is {k}; expected 1 to {self.num_documents}, the number of documents")
         scores = self.scores([question])[0]                          # (N,)
@@ -58,14 +63,13 @@ class Index:
 
 
 class TfIdf(Index):
-    r"""The cosine of TF-IDF vectors: $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, 0 for an absent word.
+    r"""Index by the cosine of TF-IDF vectors, $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, 0 for an absent word.
 
-    Here $n_t(d)$ is the count of word t in the text d.
+    $\mathrm{idf}(t) = \ln \frac{N + 1}{\mathrm{df} + 1} + 1$, as on the slide. Equal to scikit-learn's
+    `TfidfVectorizer`.
 
-    sublinear  whether $1 + \ln n$ replaces the count $n$
-    normalize  whether rows are scaled to length 1; otherwise scores are inner products, which favor long documents
-
-    The idf is that of the slide, $\ln \frac{N + 1}{\mathrm{df} + 1} + 1$. Equal to scikit-learn's `TfidfVectorizer`.
+    sublinear  whether $1 + \ln n_t(d)$ replaces the count $n_t(d)$
+    normalize  whether vectors are scaled to length 1; otherwise scores are dot products, which favor long documents
 
     >>> index = TfIdf(["the cat sat".split(), "the dog ran and ran".split()])
     >>> index.search("where is the dog".split(), k=1)[0].document
@@ -79,7 +83,7 @@ class TfIdf(Index):
         self.rows = self.weighed(counts)                             # (N, V)
 
     def weighed(self, counts: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
-        """TF-IDF weights (..., V) of counts (..., V) of documents or questions."""
+        """Return the TF-IDF vectors (..., V) of documents or questions, given their counts of words (..., V)."""
         if self.sublinear:
             counts = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0)
         rows = counts * self.idf
@@ -125,7 +129,8 @@ class BM25(Index):
 
 
 class Latent(Index):
-    """The cosine in the space of latent semantic analysis, so that a document may share no word with the question.
+    """Index by the cosine in the space of latent semantic analysis (LSA), which may find documents that share no word
+    with the question.
 
     documents  texts, each a list of words
     k          number of dimensions; the space is computed from the rows of `TfIdf`
@@ -148,7 +153,7 @@ class Latent(Index):
 
 
 def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"]]:
-    """The vocabulary of the N `documents`, lists of words, and the counts (N, V) of its words in each document."""
+    """Return the vocabulary of the documents, V words, and the counts (N, V) of these words in each document."""
     if not any(len(document) for document in documents):
         raise ValueError(f"documents has {len(documents)} documents and no word; expected at least one word")
     vocabulary = Vocabulary(sorted({word for document in documents for word in document}))
@@ -159,7 +164,7 @@ def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"
 
 
 def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
-    """The rank, from 1, of the relevant document of each question, (Q,).
+    """Return the rank of the relevant document of each question, (Q,), counted from 1.
 
     scores  (Q, N), scores of N documents for each of Q questions
     wanted  (Q,), index of the relevant document of each question
@@ -189,7 +194,7 @@ def recall_at(found: Int[Tensor, "..."], k: int) -> float:
 
 
 def mean_reciprocal_rank(found: Int[Tensor, "..."]) -> float:
-    """The mean reciprocal rank (MRR), the mean of 1 / rank over questions.
+    """Mean reciprocal rank (MRR): the mean over questions of 1 / rank of the relevant document.
 
     found  (Q,), rank of the relevant document of each question, from 1, as `ranks` returns it
     """

@@ -19,11 +19,11 @@ from course_lib.transformer.transformer import Transformer, TransformerConfig
 class BARTConfig(TransformerConfig):
     """`TransformerConfig` with one vocabulary for source and target, and with these further arguments:
 
-    window      number of position embeddings, the maximum length of a text
-    activation  activation of the feed-forward networks, one of ACTIVATIONS
+    window      number of position embeddings, the maximum length of a text in tokens
+    activation  activation of the feed-forward networks: "relu", "gelu" or "gelu_tanh"
     scale       whether embeddings are multiplied by the root of D
 
-    `bos_id` is the first input of the decoder: the end token in BART's own files.
+    `bos_id`, the first input of the decoder, is the end token in the files of the paper's models.
 
     >>> BARTConfig(source=9, target=9, pad_id=1, bos_id=2, eos_id=2).window
     1024
@@ -46,7 +46,7 @@ class BARTConfig(TransformerConfig):
 
 class NormedPositions(LearnedPositions):
     r"""Learned positions with a layer norm: $\mathrm{LN}(x_k + P_k)$, or $\mathrm{LN}(\sqrt{D}\, x_k + P_k)$ if
-    `scale`.
+    `scale`, where $x_k$ is the embedding of token k and $P_k$ the embedding of position k, of `window` positions.
 
     >>> NormedPositions(window=16, d_model=8)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -61,11 +61,11 @@ class NormedPositions(LearnedPositions):
 
 
 class BART(Transformer):
-    r"""BART, $p(x \mid \tilde x) = \prod_t p(x_t \mid x_{<t}, \tilde x)$: the source is the corrupted text, the target
-    the text.
+    r"""BART, $p(x \mid \tilde x) = \prod_t p(x_t \mid x_{<t}, \tilde x)$: the source is the corrupted text $\tilde x$,
+    the target is the original text x.
 
-    It inherits everything but the layers from `Transformer`. Encoder and decoder have learned positions and a norm
-    before the first block, and the output layer has a bias.
+    It differs from `Transformer` in its layers only: encoder and decoder have learned positions and a layer norm before
+    the first block, and the output layer has a bias.
 
     Slides: "BART". Paper: Lewis et al. 2019.
 
@@ -101,10 +101,10 @@ class BART(Transformer):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> BART:
-        """BART from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
+        """Load a BART from the folder `name` with config.json and weights, or by its name on the Hugging Face hub.
 
-        Raises HubError, a ValueError, if the configuration is not supported, or if tensors are missing, unexpected or of
-        a wrong shape.
+        It is in eval mode. Raises HubError, a ValueError, if the configuration is not supported, or if tensors are
+        missing, unexpected or of a wrong shape.
         """
         return pretrained_bart.load(cls, name)
 

@@ -17,10 +17,10 @@ TERMS = ("content-to-content", "content-to-position", "position-to-content")
 
 
 def relative_index(T: int, span: int, device: torch.device | str | None = None) -> Int[Tensor, "T T"]:
-    r"""Relative position $\delta(i, j)$: the row, 0 to 2 `span` - 1, of the table of distances for query i and key j.
+    r"""Relative positions $\delta(i, j)$, (T, T): i - j + `span` for query i and key j of T tokens.
 
-    T is the number of tokens. The row is i - j + span, clamped to the table: distances of `span` or more share the
-    first or the last row.
+    They are clamped to 0..2 `span` - 1, the rows of the table of distance embeddings, so distances of `span` or more
+    share the first or the last row.
 
     >>> relative_index(4, span=2)
     tensor([[2, 1, 0, 0],
@@ -34,18 +34,17 @@ def relative_index(T: int, span: int, device: torch.device | str | None = None) 
 
 
 class DisentangledAttention(nn.Module):
-    r"""Attention with scores of three terms, with $\delta$ from `relative_index` and a table R of 2k embeddings of
-    distances:
+    r"""Multi-head attention whose scores have content-to-content, content-to-position and position-to-content terms:
 
     $$s_{ij} = Q_i K_j^\top + Q_i K^r_{\delta(i,j)}{}^\top + K_j Q^r_{\delta(j,i)}{}^\top, \qquad
-      \alpha = \mathrm{softmax}(s / \sqrt{3 K})$$
+      \alpha = \mathrm{softmax}(s / \sqrt{3 d})$$
 
-    The terms are content-to-content, content-to-position and position-to-content; K^r and Q^r are projections of R, and
-    the 3 in the root is the number of terms. Scores depend on relative positions only. This is the paper's equation;
-    the authors' code uses delta(i, j) in the third term as well.
+    Q and K are the queries and keys of the tokens; $Q^r$ and $K^r$ are queries and keys of a table of 2k distance
+    embeddings, with $\delta$ from `relative_index`. The 3 in the root is the number of terms. Scores depend on relative
+    positions only. This is the paper's equation; the authors' code has $\delta(i, j)$ in the third term too.
 
     d_model  D, dimension of the token representations
-    heads    H, number of heads, each of size K = D / H
+    heads    H, number of heads, each of size d = D / H
     span     k: distances from -k + 1 to k - 1 have their own embeddings
     terms    names of the terms of the score, one or more of `TERMS`
 
@@ -59,7 +58,7 @@ class DisentangledAttention(nn.Module):
     def __init__(self, d_model: int, heads: int, span: int, terms: Iterable[str] = TERMS):
         super().__init__()
         if heads < 1 or d_model % heads:
-            raise ValueError(f"d_model is {d_model}; expected a multiple of heads, {heads}")
+            raise ValueError(f"d_model is {d_model}; expected a multiple of heads, {heads}, where heads is at least 1")
         terms = tuple(terms)
         if not terms or len(set(terms)) < len(terms) or not set(terms) <= set(TERMS):
             raise ValueError(f"terms is {terms}; expected one or more of {', '.join(map(repr, TERMS))}, each once")
@@ -71,7 +70,7 @@ class DisentangledAttention(nn.Module):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"d_model": self.d_model, "heads": self.heads, "span": self.span, "terms": self.terms}
 
     def scores(self, x: Float[Tensor, "B T D"]) -> dict[str, Float[Tensor, "B H T S"]]:
@@ -96,7 +95,7 @@ class DisentangledAttention(nn.Module):
 
     def weights(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T #T"] | None = None
                 ) -> Float[Tensor, "B H T T"]:
-        """Attention weights; `mask` (T, T), (B, T, T) or (B, H, T, T), True where a query may attend."""
+        """Attention weights (B, H, T, T); `mask` (T, T), (B, T, T) or (B, H, T, T), True where a query may attend."""
         s = sum(self.scores(x).values()) / math.sqrt(len(self.terms) * self.d_model / self.heads)
         if mask is None:
             return s.softmax(dim=-1)

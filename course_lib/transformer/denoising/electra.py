@@ -15,17 +15,17 @@ from course_lib.transformer.blocks import ACTIVATIONS
 
 
 class Replaced(NamedTuple):
-    """Input and targets of the discriminator."""
+    """Input and targets of ELECTRA's discriminator."""
 
     tokens: Tensor                                                   # (B, T), with sampled tokens at masked positions
-    replaced: Tensor                                                 # (B, T), True where it differs from the original
+    replaced: Tensor                                                 # (B, T), True where `tokens` differs from the text
 
 
 def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
-    """Replace the tokens `targets` of a text by the sampled tokens `drawn` where `chosen` is True.
+    """Replace the original tokens `targets` of a text by the sampled tokens `drawn` where `chosen` is True.
 
-    Returns `tokens`, the resulting text, and `replaced`, True where it differs from `targets`: a sampled token that
-    equals the original token does not count as replaced. All shapes are equal.
+    The arguments have equal shapes. Returns `tokens`, the resulting text, and `replaced`, True where `tokens` differs
+    from `targets`: a sampled token that equals the original token does not count as replaced.
 
     >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
     >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced
@@ -39,7 +39,10 @@ def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn:
 
 
 class ReplacedTokenHead(nn.Module):
-    r"""Logit of "replaced" for each token, $w^\top \phi(h_t W + b) + c$, where $\phi$ is `activation`."""
+    r"""Logit of "replaced" for each token, $w^\top \phi(h_t W + b) + c$, from its hidden state $h_t$ (D,).
+
+    $\phi$ is `activation`, "relu", "gelu" or "gelu_tanh"; w, W, b and c are learned.
+    """
 
     def __init__(self, d_model: int, activation: str = "gelu"):
         super().__init__()
@@ -52,11 +55,15 @@ class ReplacedTokenHead(nn.Module):
 
 class ELECTRA(nn.Module):
     r"""ELECTRA, with loss $\mathcal{L} = \mathcal{L}_\mathrm{MLM}(\text{generator}) + \lambda\, \mathbb{E}\,\frac{1}{T}
-    \sum_t -\ln p(\text{replaced}_t \mid \hat x)$, whose second sum is over all T tokens.
+    \sum_t -\ln p(\text{replaced}_t \mid \hat x)$.
+
+    The second term is the discriminator's mean cross-entropy over all T tokens of $\hat x$, the text whose masked
+    tokens are replaced by samples from the generator; $\text{replaced}_t$ is the label whether token t differs from the
+    original token, and $\mathbb{E}$ is the expectation over samples.
 
     generator      small BERT, trained by masked language modeling; no gradient flows through its samples
     discriminator  BERT that is used after pre-training
-    weight         lambda, 50 in the paper, because the discriminator's loss is much smaller than the generator's
+    weight         $\lambda$, 50 in the paper, because the discriminator's loss is much smaller than the generator's
 
     Training is not adversarial: the generator maximizes the likelihood of the original tokens. Slides: "Other models".
     Paper: Clark et al. 2020.
@@ -84,12 +91,12 @@ class ELECTRA(nn.Module):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"generator": self.generator, "discriminator": self.discriminator, "weight": self.weight}
 
     def logits(self, tokens: Integer[Tensor, "B T"], token_types: Tensor | None = None,
                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T"]:
-        """Logits (B, T) of "this token was replaced"; token types and mask as in `BERT`."""
+        """Return the discriminator's logits (B, T) of "this token was replaced"; token types and mask as in `BERT`."""
         return self.head(self.discriminator(tokens, token_types, mask).tokens)
 
     forward = logits

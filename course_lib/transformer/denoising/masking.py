@@ -1,4 +1,4 @@
-"""Static and dynamic masking, of BERT and RoBERTa."""
+"""Static masking, as in BERT, and dynamic masking, as in RoBERTa."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class StaticMasking:
     The data of the original BERT had 10 copies for 40 epochs. RoBERTa samples a mask whenever a text is used:
     `DynamicMasking`.
 
-    tokens   (N, T), all training texts
-    copies   number of masks of each text
-    options  arguments of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
+    tokens     (N, T), all training texts
+    copies     number of masks of each text
+    generator  random number generator
+    options    arguments of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
 
     Slides: "Other models", RoBERTa. Paper: Liu et al. 2019, section 4.1.
 
@@ -46,7 +47,7 @@ class StaticMasking:
 class DynamicMasking:
     """Dynamic masking: a new mask whenever a text is used.
 
-    Arguments as in `StaticMasking`. A call with the indices of texts, rows (B,), returns their corrupted `tokens` (B,
+    The arguments are as in `StaticMasking`. A call with `rows` (B,), indices of texts, returns the corrupted texts (B,
     T) and `chosen` (B, T), True at the positions to be predicted; `epoch` is ignored.
 
     >>> drawn = DynamicMasking(torch.randint(5, 9, (3, 40)), mask_id=4, vocab_size=9, special=range(4))

@@ -1,7 +1,7 @@
 r"""BART's five corruptions of a text $x$, for a model $p(x \mid \tilde x)$ that reconstructs it.
 
-Each takes one text, (T,) tokens, and returns a new one; a generator makes it reproducible. They can be combined: BART's
-training uses text infilling after sentence permutation.
+Each function takes the tokens (T,) of one text, and returns the tokens of the corrupted text; a `generator` makes it
+reproducible. They can be combined: BART's training uses text infilling after sentence permutation.
 
 Slides: "BART's denoising objective". Paper: Lewis et al. 2019, section 2.2.
 """
@@ -28,8 +28,9 @@ def token_masking(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | in
 
 def token_deletion(tokens: Integer[Tensor, "..."], rate: float | int = 0.15,
                    generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
-    """Delete each token with probability `rate`, without a trace of its position. The text may become empty; append an
-    end token afterwards for a model that needs at least one.
+    """Delete each token of a text (T,) with probability `rate`; nothing marks its position.
+
+    The text may become empty; append an end token afterwards for a model that needs at least one token.
 
     >>> token_deletion(torch.arange(1, 7), rate=0.5, generator=torch.Generator().manual_seed(1))
     tensor([1, 4, 6])
@@ -65,9 +66,9 @@ def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | i
 
 def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
                          generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """Permute the sentences; all orders, including the original one, are equally probable.
+    """Permute the sentences of a text (T,); all orders, including the original order, are equally probable.
 
-    end_id  token that ends a sentence, and is part of it; tokens after the last `end_id` are a sentence too
+    end_id  id of the token that ends a sentence, and is part of it; tokens after the last `end_id` are a sentence too
 
     >>> text = torch.tensor([1, 2, 9, 3, 9, 4, 5, 9])                # 9 is the full stop
     >>> sentence_permutation(text, end_id=9, generator=torch.Generator().manual_seed(0))
@@ -78,7 +79,7 @@ def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
 
 
 def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """Rotate the text `tokens` (T,) to start at a token sampled uniformly.
+    """Rotate a text (T,) to start at a token sampled uniformly; the tokens before it move to the end.
 
     >>> document_rotation(torch.arange(1, 7), generator=torch.Generator().manual_seed(0))
     tensor([3, 4, 5, 6, 1, 2])
@@ -88,7 +89,7 @@ def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator
 
 
 def split_sentences(tokens: Integer[Tensor, "..."], end_id: int) -> list[Integer[Tensor, "..."]]:
-    """Split the text after every `end_id`, into a list of tensors of tokens."""
+    """Split a text (T,) after every token `end_id`; return the sentences, each a tensor of tokens."""
     tokens = token_row(tokens)
     ends = (tokens == end_id).nonzero()[:, 0] + 1
     return [part for part in tokens.tensor_split(ends.cpu()) if len(part)]

@@ -17,19 +17,19 @@ WAYS = ("independent", "sequential", "lead", "random")
 class Rouge(NamedTuple):
     """Precision, recall and F1 of a candidate text with respect to a reference text.
 
-    Common n-grams are counted, or the words of the longest common subsequence.
+    The numerator is the number of common n-grams, or of words in the longest common subsequence; it is divided by the
+    number of n-grams, or words, in a text.
     """
 
-    precision: float                                                 # common, divided by the candidate's number
-    recall: float                                                    # common, divided by the reference's number
-    f1: float                                                        # harmonic mean of both
+    precision: float                                                 # numerator / number in the candidate
+    recall: float                                                    # numerator / number in the reference
+    f1: float                                                        # harmonic mean of precision and recall
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
     """ROUGE-N: precision, recall and F1 of the n-grams (n words) that two texts have in common.
 
-    Precision is relative to the n-grams of `candidate`, recall to the n-grams of `reference`.
-
+    Precision is relative to the n-grams of `candidate`, recall to the n-grams of `reference`; texts are lists of words.
     An n-gram that occurs several times in both counts as often as in the text where it occurs less often.
 
     >>> rouge_n("the cat sat".split(), "the cat and the dog".split())
@@ -45,7 +45,7 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 def rouge_l(candidate: Words, reference: Words) -> Rouge:
     """ROUGE-L: precision, recall and F1 of the longest common subsequence, whose words need not be adjacent.
 
-    Precision is relative to the length of `candidate`, recall to the length of `reference`.
+    Precision is relative to the length of `candidate`, recall to the length of `reference`, both lists of words.
 
     >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
     0.66...
@@ -64,9 +64,9 @@ def _rouge(common: int, ours: int, theirs: int) -> Rouge:
 
 
 class Gaps(NamedTuple):
-    """A text with masked sentences."""
+    """A text with masked sentences, and the masked sentences as the target; a sentence is a list of words."""
 
-    read: list[Words]                                                # sentences, [mask] in place of the selected ones
+    read: list[Words]                                                # all sentences; [mask] replaces selected sentences
     target: list[Words]                                              # the selected sentences, in the order of the text
     chosen: list[int]                                                # indices of the selected sentences
 
@@ -111,6 +111,6 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
 
 
 def _against_the_rest(sentences: Sequence[Words], taken: Sequence[int]) -> float:
-    """ROUGE-1 F1 of the sentences with the indices `taken`, in the order of the text, and the others as reference."""
+    """ROUGE-1 F1 of the sentences with the indices `taken`, with the other sentences as the reference."""
     ours, rest = ([w for i, s in enumerate(sentences) if (i in taken) is inside for w in s] for inside in (True, False))
     return rouge_n(ours, rest).f1

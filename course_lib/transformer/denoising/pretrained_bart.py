@@ -2,7 +2,7 @@
 
 The format differs from our model in three ways. Position t is stored in row t + 2 of the position embeddings, because
 fairseq stored it in row t + pad_id + 1. Queries, keys and values have separate matrices. The token embeddings are
-stored up to four times.
+stored up to four times. In messages, `where` is the path of the file.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weigh
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
-    """BART from a folder in Hugging Face's format, or from its hub by name; see `BART.from_pretrained`. Raises
-    HubError."""
+    """Load a BART of the class `cls` from the folder or hub id `name`: see `BART.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     expect(where, config, "model_type", "bart")
     for ours in ("attention_heads", "ffn_dim"):
         both = [config.get(f"{side}_{ours}") for side in ("encoder", "decoder")]
         if both[0] != both[1]:
-            raise HubError(f"{where}: encoder_{ours} and decoder_{ours} are {both}; expected the same for both")
+            raise HubError(f"{where}: encoder_{ours} and decoder_{ours} are {both}; expected the same number for both")
     activation = config.get("activation_function", "gelu")
     if activation not in ACTIVATIONS:
         raise HubError(f"{where}: activation_function is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
@@ -92,7 +91,7 @@ def save(model: nn.Module, folder: str | Path) -> None:
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
-    """Map each name in the state dict to its names in the file: several, if the file splits a stacked matrix."""
+    """Return {name in the state dict: names in the file}; the stacked queries, keys and values have three names."""
     names = {}
     for ours in model.state_dict():
         if ours == "target.weight":                                  # the same as source.weight

@@ -28,7 +28,7 @@ UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
-    """T5 from a folder in Hugging Face's format, or from its hub by name; see `T5.from_pretrained`. Raises HubError."""
+    """Load a T5 of the class `cls` from the folder or hub id `name`: see `T5.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     expect(where, config, "model_type", "t5")
     network = config.get("feed_forward_proj", "relu")
@@ -78,7 +78,7 @@ def save(model: nn.Module, folder: str | Path) -> None:
 
 
 def _names(model: nn.Module) -> dict[str, str]:
-    """Map from the names of the state dict to those in the file."""
+    """Return {name in the state dict: name in the file}."""
     gated, names = model.config.gated, {}
     for ours in model.state_dict():
         inside = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(.+)\.(weight|gamma)", ours)

@@ -4,7 +4,8 @@
     read     Thank you <X> me to your party <Y> week
     target   <X> for inviting <Y> last <Z>
 
-The target contains the missing spans only. `restore` reconstructs the text from the two.
+Here <X>, <Y> and <Z> are sentinels, and `read` is the input of the encoder. The target contains the missing spans only.
+`restore` reconstructs the text from `read` and the target.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
 
 
 def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], sentinels: Sequence[int]) -> Pair:
-    """Replace the given spans of the text by sentinels: the pair of `span_corruption`.
+    """Replace the given spans of a text (T,) by sentinels; return the input of the encoder and the target.
 
-    spans  pairs (start, end), end exclusive, in order and without overlap
+    spans      pairs (start, end) of token indices, end exclusive, in order and without overlap
+    sentinels  ids of the sentinel tokens, in the order of use: at least one more than there are spans
 
     Raises ValueError if spans overlap, if there are too few sentinels, or if the text contains a sentinel.
     """
@@ -80,10 +82,10 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
 
 
 def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentinels: Sequence[int]) -> Integer[Tensor, "..."]:
-    """Reconstruct the text: replace every sentinel in `read` by the tokens after it in `target`.
+    """Reconstruct the text (T,): replace every sentinel in `read` by the tokens that follow it in `target`.
 
-    Tokens after a sentinel that is not in `read` are dropped. Raises ValueError if the target does not start with a
-    sentinel, contains a sentinel twice, or lacks a sentinel of `read`.
+    Tokens of `target` after a sentinel that is not in `read` are dropped. Raises ValueError if `target` does not start
+    with a sentinel, contains a sentinel twice, or lacks a sentinel of `read`.
 
     >>> read, target = torch.tensor([5, 97, 8]), torch.tensor([97, 6, 7, 98])
     >>> restore(read, target, sentinels=[97, 98, 99])
@@ -98,7 +100,7 @@ def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentin
                 raise ValueError(f"target has the sentinel {token} twice; expected each sentinel once")
             current = spans.setdefault(token, [])
         elif current is None:
-            raise ValueError(f"target starts with {token}; expected one of the sentinels")
+            raise ValueError(f"target starts with {token}; expected one of the sentinels, {sentinels}")
         else:
             current.append(token)
     text: list[int] = []

@@ -17,7 +17,7 @@ class Span(NamedTuple):
 
 
 def token_row(tokens: Tensor | Sequence[int], name: str = "tokens") -> Integer[Tensor, "T"]:
-    """Return one text as (T,) integers, T at least 1. Raises ValueError otherwise."""
+    """Return one text as a tensor of integers (T,), T at least 1. Otherwise raises ValueError, with `name` for it."""
     tokens = torch.as_tensor(tokens)
     if tokens.dim() != 1 or len(tokens) == 0 or tokens.is_floating_point() or tokens.dtype == torch.bool:
         raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected one text, (T,) "
@@ -26,22 +26,22 @@ def token_row(tokens: Tensor | Sequence[int], name: str = "tokens") -> Integer[T
 
 
 def check_rate(rate: float | int, name: str = "rate") -> float:
-    """Return the share `rate` as a float. Raises ValueError unless it is in [0, 1]."""
+    """Return the share `rate` of the tokens as a float. Raises ValueError unless it is in [0, 1]."""
     if not 0 <= rate <= 1:
         raise ValueError(f"{name} is {rate}; expected a share of the tokens, from 0 to 1")
     return float(rate)
 
 
 def check_mean(mean: float | int, least: float | int) -> None:
-    """Raise ValueError unless the mean length of spans is at least `least`."""
+    """Raise ValueError unless `mean`, the mean length of spans, is finite and at least `least`."""
     if not least <= mean < float("inf"):
         raise ValueError(f"mean is {mean}; expected the mean length of spans, at least {least}")
 
 
 def poisson_lengths(budget: int, mean: float | int, generator: torch.Generator | None = None) -> list[int]:
-    """Sample lengths of spans, Poisson with the given mean, until their sum is `budget`; the last length is truncated.
+    """Sample lengths of spans, in tokens, from a Poisson distribution until their sum is `budget`.
 
-    Lengths of 0 occur too, with probability exp(-mean).
+    The last length is truncated so that the sum is exact. A length is 0 with probability exp(-mean).
     """
     lengths: list[int] = []
     while sum(lengths) < budget:
@@ -51,10 +51,10 @@ def poisson_lengths(budget: int, mean: float | int, generator: torch.Generator |
 
 
 def place(length: int, lengths: Sequence[int], generator: torch.Generator | None = None) -> list[Span]:
-    """Place spans of these lengths in a text of `length` tokens without overlap; all arrangements are equally probable.
+    """Place spans of the given `lengths` in a text of `length` tokens; return them in the order of the text.
 
-    Kept tokens and spans are items of one sequence, and the indices of the spans are sampled without replacement. Two
-    spans may be adjacent.
+    They do not overlap, but may be adjacent. All arrangements are equally probable: kept tokens and spans are items of
+    one sequence, and the indices of the spans are sampled without replacement.
     """
     kept = length - sum(lengths)
     items = kept + len(lengths)
@@ -68,7 +68,7 @@ def place(length: int, lengths: Sequence[int], generator: torch.Generator | None
 
 
 def split(total: int, parts: int, generator: torch.Generator | None = None) -> list[int]:
-    """A random composition: `parts` integers of at least 1 with the sum `total`; all such lists are equally probable.
+    """Sample `parts` integers of at least 1 with the sum `total`; all such lists are equally probable.
 
     total  at least `parts`
     """
@@ -78,11 +78,11 @@ def split(total: int, parts: int, generator: torch.Generator | None = None) -> l
 
 def separate_spans(length: int, rate: float | int, mean: float | int,
                    generator: torch.Generator | None = None) -> list[Span]:
-    """Sample T5's spans: they cover round(rate * length) tokens, and at least one token lies between two spans.
+    """Sample T5's spans, in the order of the text: they cover round(rate * length) tokens, and none are adjacent.
 
     length  number of tokens of the text
     rate    share of the tokens that the spans cover
-    mean    mean length of the spans, at least 1; their number is the covered tokens divided by it, rounded
+    mean    mean length of the spans, at least 1: there are round(covered tokens / mean) spans, if that many fit
 
     At least one token is covered and at least one is not, unless the rate is 0 or 1 or the text has a single token.
     All divisions of the covered tokens into spans are equally probable, and so are all divisions of the other tokens

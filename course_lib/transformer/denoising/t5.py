@@ -24,10 +24,10 @@ from course_lib.transformer.transformer import Past, Transformer, TransformerCon
 class T5Config(TransformerConfig):
     """`TransformerConfig` with one vocabulary for source and target, and with these further arguments:
 
-    d_kv               size of a head, which need not be D / H
+    d_kv               size of a head, which need not be D divided by the number of heads
     buckets, distance  number of buckets and largest distance of relative positions: see `bucket`
-    activation, gated  feed-forward networks: "relu" and False in version 1, "gelu_tanh" and True in version 1.1
-    eps                epsilon of the norms
+    activation, gated  as in `T5Network`: "relu" and False in version 1 of T5, "gelu_tanh" and True in version 1.1
+    eps                epsilon of the RMS norms
     scale              whether the decoder's output is divided by the root of D before the output layer, as in version 1
     tied               "all", or "none": a separate output layer, as in version 1.1
 
@@ -66,8 +66,8 @@ class T5Config(TransformerConfig):
 class RMSNorm(nn.Module):
     r"""RMS norm $\gamma \odot x / \sqrt{\frac{1}{D} \sum_d x_d^2 + \epsilon}$: a layer norm without mean and shift.
 
-    d_model  D, size of the last axis of x
-    eps      epsilon
+    d_model  D, size of the last axis of x and of the learned gain $\gamma$
+    eps      $\epsilon$
 
     >>> RMSNorm(2)(torch.tensor([[3.0, 4.0]]))
     tensor([[0.8485, 1.1314]], grad_fn=<...>)
@@ -83,12 +83,13 @@ class RMSNorm(nn.Module):
 
 def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
            both: bool = True) -> Int[Tensor, "..."]:
-    """Bucket, from 0, of each offset, which is the key position minus the query position.
+    """Return the bucket of each offset, 0 to `buckets` - 1; an offset is the key position minus the query position.
 
     Small offsets have a bucket each, larger offsets share buckets of logarithmic ranges.
 
-    buckets   number of buckets; if `both`, half of them are for keys after the query, which a decoder does not have
-    distance  all offsets from here on share the last bucket
+    buckets   number of buckets
+    distance  all offsets of this size or more share the last bucket
+    both      whether half of the buckets are for keys after the query; False for a decoder, which has no such keys
 
     >>> bucket(torch.tensor([-200, -20, -3, 0, 3, 20]), buckets=8, distance=32)
     tensor([3, 3, 2, 0, 6, 7])
@@ -106,7 +107,7 @@ def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
 
 
 class RelativeBias(nn.Module):
-    """Bias of the scores for each head and each bucket of relative positions, shared by all layers of a stack.
+    """Learned bias of the attention scores for each head and bucket of offsets, shared by all layers of a stack.
 
     heads                    H, number of heads
     buckets, distance, both  as in `bucket`
@@ -120,14 +121,16 @@ class RelativeBias(nn.Module):
         self.table, self.buckets, self.distance, self.both = nn.Embedding(buckets, heads), buckets, distance, both
 
     def forward(self, T: int, S: int) -> Float[Tensor, "1 H T S"]:
-        """Bias (1, H, T, S) of the scores of T queries, at the last T of S positions, with the S keys."""
+        """Return the bias (1, H, T, S) of the scores of T queries, at the last T of S positions, with S keys."""
         place = torch.arange(S, device=self.table.weight.device)
         offset = place[None, :] - place[S - T:, None]                # (T, S)
         return rearrange(self.table(bucket(offset, self.buckets, self.distance, self.both)), "T S H -> 1 H T S")
 
 
 class T5Attention(nn.Module):
-    r"""Attention $\mathrm{softmax}(q k^\top + b)\, v$ with a relative bias b, unscaled and without other biases.
+    r"""Multi-head attention $\mathrm{softmax}(q k^\top + b)\, v$ with a bias b of the scores, as from `RelativeBias`.
+
+    Scores are not scaled, and the projections have no biases.
 
     d_model  D, dimension of input and output
     heads    H, number of heads
@@ -147,7 +150,7 @@ class T5Attention(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, bias: Float[Tensor, "1 H T S"] | float = 0.0,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """Attention with the arguments of `MultiHeadAttention.forward`, and `bias`, which is added to the scores."""
+        """Return (B, T, D); `bias` is added to the scores, other arguments are as in `MultiHeadAttention.forward`."""
         k, v = memory if isinstance(memory, KeysValues) else self.keys_values(x if memory is None else memory)
         if cache is not None:
             k, v = cache.append(k, v)
@@ -160,7 +163,7 @@ class T5Attention(nn.Module):
         return self.out(rearrange(heads, "B H T K -> B T (H K)"))
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values (B, H, S, K) of `memory`, which a decoder projects once for all its steps."""
+        """Return the keys and values of `memory`, split into heads; a decoder computes them once for all its steps."""
         return KeysValues(self._heads(self.k(memory)), self._heads(self.v(memory)))
 
     def _heads(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "B H T K"]:
@@ -170,7 +173,8 @@ class T5Attention(nn.Module):
 class T5Network(nn.Module):
     r"""Feed-forward network $\phi(x W) W_2$, or if `gated` $(\phi(x W) \odot x V) W_2$, without biases.
 
-    $\phi$ is `activation`, one of ACTIVATIONS; the hidden layer has `d_ff` units.
+    $\phi$ is `activation`, "relu", "gelu" or "gelu_tanh"; W, V and $W_2$ are learned, and the hidden layer has `d_ff`
+    units. `dropout` is the dropout probability of the hidden layer.
 
     >>> T5Network(d_model=8, d_ff=16, gated=True)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -189,7 +193,10 @@ class T5Network(nn.Module):
 
 
 class T5Block(nn.Module):
-    """Pre-norm block of sizes c: self-attention, if `decoder` cross-attention, then the feed-forward network.
+    """Pre-norm block of the configuration `c`: self-attention, if `decoder` cross-attention, feed-forward network.
+
+    A call takes x (B, T, D) and the `mask`, `bias` and `cache` of self-attention, as in `T5Attention`. For
+    cross-attention, `memory` is the encoder's output, or its keys and values, and `memory_mask` its mask.
 
     >>> c = T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1, d_model=8, heads=2,
     ...              d_kv=4, d_ff=16)
@@ -217,9 +224,10 @@ class T5Block(nn.Module):
 
 
 class T5(Transformer):
-    r"""Text-to-text transformer, $p(y \mid x)$, pre-trained with `span_corruption`.
+    r"""Text-to-text transformer, $p(y \mid x)$ of a target y given a source x, pre-trained with `span_corruption`.
 
-    It inherits everything but the layers from `Transformer`. The first input of the decoder is the padding token.
+    It differs from `Transformer` in its layers, and has no `attention_weights`. The first input of the decoder is the
+    padding token.
 
     Slides: "Other models". Paper: Raffel et al. 2019.
 
@@ -270,7 +278,7 @@ class T5(Transformer):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """The paper's initialization; scores are not scaled, so queries are smaller by the root of the head's size."""
+        """Initialize as the paper does: scores are not scaled, so queries' weights are smaller by the root of d_kv."""
         c = self.config
         self.source.weight.normal_(0, 1)
         for name, p in self.named_parameters():
@@ -280,10 +288,10 @@ class T5(Transformer):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> T5:
-        """T5 from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
+        """Load a T5 from the folder `name` with config.json and weights, or by its name on the Hugging Face hub.
 
-        Raises HubError, a ValueError, if the configuration is not supported, or if tensors are missing, unexpected or of
-        a wrong shape.
+        It is in eval mode. Raises HubError, a ValueError, if the configuration is not supported, or if tensors are
+        missing, unexpected or of a wrong shape.
         """
         return pretrained_t5.load(cls, name)
 

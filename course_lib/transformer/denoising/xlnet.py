@@ -1,6 +1,6 @@
 r"""XLNet: permutation language modeling, $p(x) = \prod_k p(x_{o_k} \mid x_{o_1}, \dots, x_{o_{k-1}})$ for any order.
 
-The order is that of the *factors*. The words keep their positions, and attention masks implement the order.
+The order o is the order of the *factors*. Words keep their positions, and attention masks implement the order.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
-    """Attention masks (n, n) of the content stream and of the query stream, True at [i, j] if word i attends to word j.
+    """Return the attention masks (n, n) of content stream and query stream, True at [i, j] if word i attends to word j.
 
     order  order[k] is the position of the word that is predicted k-th
 
     In the content stream a word attends to itself and to the words before it in the order. In the query stream it
-    attends only to the words before it, because the query stream predicts the word itself. These are MADE's masks of
-    hidden layers and of the output.
+    attends only to the words before it, because the query stream predicts the word itself. In MADE, hidden layers have
+    masks of the first kind, and the output layer has a mask of the second kind.
 
     >>> content, query = order_masks([2, 0, 1])
     >>> query.int()                                      # the third word, the first, the second
@@ -42,10 +42,10 @@ def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Boo
 
 
 class State(NamedTuple):
-    """State after k words: the content stream of these words in each layer."""
+    """Sampling state after k words: the content stream of these words in each layer."""
 
     k: int                                                           # number of known words
-    contents: tuple[Tensor, ...]                                     # (B, k, D) each: input of each block
+    contents: tuple[Tensor, ...]                                     # their inputs to each block, (B, k, D) each
 
 
 class XLNet(AutoregressiveModel):
@@ -96,11 +96,11 @@ class XLNet(AutoregressiveModel):
 
     @property
     def config(self) -> dict:
-        """Arguments of the constructor."""
+        """Arguments of the constructor, {name: value}."""
         return {"vocab_size": self.conditional.num_values, "n": self.n, "order": self.order.tolist(), **self.size}
 
     def reordered(self, order: Iterable[int] | Tensor) -> XLNet:
-        """A model that shares this model's parameters and has the given order; training either model changes both."""
+        """Return a model that shares this model's parameters and has the given order; training one changes both."""
         other = copy.deepcopy(self, {id(p): p for p in self.parameters()})             # parameters are not copied
         other.order.copy_(check_order(order, self.n))
         return other
@@ -150,8 +150,8 @@ class XLNet(AutoregressiveModel):
         """Mean cross-entropy in nats per word for the given order, and the number of predicted words.
 
         order  order[k] is the position that is predicted k-th
-        last   number of words at the end of the order that are predicted, as in the paper; the first words have little
-               context, so their loss is high and slows training
+        last   number of words at the end of the order that are predicted, as in the paper (None: all); the first words
+               have little context, so their loss is high and slows training
         """
         last = self.n if last is None else last
         if not 1 <= last <= self.n:
