@@ -168,7 +168,7 @@ def test_own_errors_pass():
 
     with pytest.raises(NotImplementedError, match=r"^Empty does not define conditionals\(x\)$"):
         check_all(Empty(3))
-    with pytest.raises(ValueError, match="^length is 4; this model has 3 variables$"):
+    with pytest.raises(ValueError, match="^length is 4; expected 3, the number of variables of Own, or None$"):
         check_all(Own(), length=4)
     with pytest.raises(ValueError, match="^context is given; expected None, because Own is unconditional$"):
         check_all(Own(), context=torch.zeros(2))

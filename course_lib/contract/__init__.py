@@ -1,7 +1,7 @@
-"""Tests that a model satisfies the autoregressive contract: `check_all(model)` and the four checks that it runs.
+"""Tests of the autoregressive contract, the four properties that every `AutoregressiveModel` must have.
 
-checks      the four checks and their results
-probes      inputs, model copies, enumeration and quadrature
+checks      one check for each property, `check_all`, and their results
+probes      test inputs, copies of a model, enumeration of its states and quadrature
 statistics  goodness-of-fit tests for samples
 """
 

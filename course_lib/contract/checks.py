@@ -1,14 +1,14 @@
-"""Tests that a model, of this library or of a reader, satisfies the autoregressive contract.
+"""Tests that a model has the four properties of the autoregressive contract.
 
-    check_causal       each factor depends on exactly its parents
-    check_normalized   the probabilities of all states sum to one
-    check_views_agree  the sequential view gives the same factors as the parallel view
-    check_samples      samples follow the enumerated distribution, also with some variables given
+    check_causal       each factor, a conditional distribution p(x_i | its parents), depends on exactly its parents
+    check_normalized   the probabilities of all states, vectors of values of the n variables, sum to one
+    check_views_agree  `predict`, one variable at a time, gives the same factors as `conditionals`, all at once
+    check_samples      samples follow the enumerated distribution, also if some variables are given
     check_all          all four
 
-Each check works on a float64 copy in eval mode, whose parameters are initialized by the model's `randomize`; the model
-is not changed. It returns a result that prints as one line, or raises ContractError with one sentence. If a method is
-missing or fails, it raises a TypeError that says what to add.
+Each check works on float64 copies of the model in eval mode, whose parameters the model's `randomize` initializes; the
+model is not changed. A check returns a Result, which prints as one line, or raises ContractError with one sentence. If
+a method of the model is missing or fails, the check raises a TypeError that says what to add.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from course_lib.contract.statistics import Test, chi_square, p_value, uniform_te
 from course_lib.validation import check_integer
 
 REACTS = 1e-9           # changes of log-probabilities below this are rounding errors, in float64
-AGREES = 1e-8
-SUMS = 1e-6             # for enumeration; for quadrature 1e-3
+AGREES = 1e-8           # largest difference of log-probabilities, relative to their magnitude
+SUMS = 1e-6             # largest error of a sum of probabilities, by enumeration; by quadrature 1e-3
 UNLIKELY = 1e-4         # two p-values in a row below this fail: a false alarm in 1e8
 
 
 class ContractError(AssertionError):
-    """The model violates the contract; the message names the factor and the variable, or the size of the error.
+    """Raised if a model violates the contract. The message names the factor and the variable, or the size of the error.
 
     >>> from course_lib.autoregressive import AutoregressiveModel
     >>> class Leaky(AutoregressiveModel):
@@ -48,7 +48,11 @@ class ContractError(AssertionError):
 
 @dataclass
 class Result:
-    """Result of a check, which prints as one line; `values` is a dict of the measured quantities.
+    """Result of a check, which prints as `line`.
+
+    line    the result in one line
+    values  measured quantities by name: "reacts" of `check_causal`, "sum" and "states" of `check_normalized`,
+            "difference" of `check_views_agree`, "chi_square" and "freedom" of `check_samples`
 
     >>> from course_lib.density import FVSBN
     >>> print(check_normalized(FVSBN(9)))
@@ -65,7 +69,7 @@ class Result:
 
 
 def _requires(*names: str) -> Callable:
-    """Decorate a check so that it tests first that the model has the attributes `names`, and explains its errors."""
+    """Decorate a check: it raises Unusable, with a remedy, if the model lacks one of `names` or a method fails."""
     def decorate(check: Callable) -> Callable:
         @functools.wraps(check)
         def call(model: nn.Module, *, length: int | None = None, context: Context | None = None,
@@ -86,15 +90,16 @@ def _requires(*names: str) -> Callable:
 def check_all(model: nn.Module, *, length: int | None = None, context: Context | None = None, seed: int = 0) -> Result:
     """Run `check_causal`, `check_normalized`, `check_views_agree` and `check_samples`.
 
-    For a `Mixture`: run `check_normalized` and `check_samples`, and all four checks on each component.
+    A `Mixture` has no factors: run `check_normalized` and `check_samples` on it, and all four checks on each component.
 
-    length   number of variables, for a model of sequences of any length
-    context  condition of length P, (P,) or (R, P), for a conditional model, or a tuple of such tensors, such as prompts
-             and their mask; `check_views_agree` uses all R rows, the other checks use the first row
+    length   number of variables, for a model of sequences of any length; None for other models
+    context  input of a conditional model, such as a prompt of P tokens, (P,), or R prompts (R, P), or a tuple of such
+             tensors; `check_views_agree` uses the first four rows, the other checks use the first. None if the model
+             needs no context
     seed     seed of the random parameters, inputs and samples
 
-    Returns one Result, which combines the results of the checks. A sum over too many states is not computed, and the
-    Result says so. Raises ContractError if a check fails.
+    Returns one Result with the lines of all checks, joined by commas, and their values. If a check raises TooLarge, the
+    line says what was not tested. Raises ContractError if a check fails.
     """
     kwargs = {"length": length, "context": context, "seed": seed}
     lines, values = [], {}
@@ -128,9 +133,9 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
 
     Discrete variables are changed one at a time; for continuous variables, derivatives with respect to them are
     computed. The dependencies are combined over several random parameters and inputs, because a dependency can vanish
-    by chance. The inputs are a sample, so a dependency that exists only in rare states can be missed. Arguments as in
-    `check_all`. Returns a Result, whose values["reacts"] (n, n) is True at [i, j] if factor i depends on variable j.
-    Raises ContractError if the test fails.
+    by chance. The inputs are a sample, so a dependency that exists only in rare states can be missed. The arguments are
+    described in `check_all`. Returns a Result, whose values["reacts"], a boolean tensor (n, n), is True at [i, j] if
+    factor i depends on variable j. Raises ContractError if the test fails.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -165,9 +170,11 @@ def check_normalized(model: nn.Module, *, length: int | None = None, context: Co
                      seed: int = 0) -> Result:
     """Test that the probabilities of all states sum to 1, or that a density of one or two variables integrates to 1.
 
-    The sum is computed with the current and with random parameters; the larger error is reported. Arguments as in
-    `check_all`. Returns a Result. Raises ContractError if the test fails, and TooLarge, a ValueError, if there are more
-    than 2^16 states or two continuous variables, or if the density is too narrow for the quadrature.
+    The sum is computed with the current and with random parameters, and the one with the larger error is reported. The
+    arguments are described in `check_all`. Returns a Result with values["sum"], the sum or integral, and
+    values["states"], the number of states, 0 for a density. Raises ContractError if the test fails. Raises TooLarge, a
+    ValueError, if there are more than 2^16 states or more than two continuous variables, or if the density is too
+    narrow for the quadrature.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -192,10 +199,12 @@ def check_normalized(model: nn.Module, *, length: int | None = None, context: Co
 @_requires("conditionals", "order", "start", "predict", "update", "select", "check_input")
 def check_views_agree(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                       seed: int = 0) -> Result:
-    """Test that `predict`, along sampled sequences, equals the columns of `conditionals`.
+    """Test that `predict` returns, at each step of sampling, the same distribution as `conditionals` for that variable.
 
-    Halfway, the rows are reordered by `select`, as in a beam search. `log_prob` must equal the sum of the factors'
-    log-probabilities. Arguments as in `check_all`. Returns a Result. Raises ContractError if the test fails.
+    Halfway, `select` reorders the rows, as in a beam search. `log_prob` must equal the sum of the factors'
+    log-probabilities. The test uses the current and then random parameters. The arguments are described in `check_all`.
+    Returns a Result, whose values["difference"] is the largest difference of log-probabilities. Raises ContractError if
+    the test fails.
     """
     generator = torch.Generator().manual_seed(seed)
     n, rows = probe.length_of(model, length), 4
@@ -233,7 +242,7 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
 
 
 def _gap(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Largest difference of two tensors of log-probabilities, and their largest magnitude; both are clipped at -1e9."""
+    """(largest absolute difference of log-probabilities a and b, max(1, largest magnitude of b)), clipped at -1e9."""
     a, b = a.clamp(min=-1e9), b.clamp(min=-1e9)
     return (a - b).abs().max().item(), max(1.0, b.abs().max().item())
 
@@ -244,12 +253,13 @@ def _gap(a: Tensor, b: Tensor) -> tuple[float, float]:
 @_requires("sample")
 def check_samples(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                   seed: int = 0) -> Result:
-    """Chi-square test of samples against the enumerated distribution; for continuous variables, of their CDF values.
+    """Test by chi-square that samples follow the enumerated distribution, or, if continuous, have uniform CDF values.
 
-    Models with factors are tested twice, the second time with about half of the variables given, different ones in each
-    row. The known variables are then fixed, and the others follow p(x_i | the variables before it). Arguments as in
-    `check_all`. Returns a Result. Raises ContractError if the test fails, and TooLarge, a ValueError, as
-    `check_normalized` does.
+    Every model except a `Mixture` is tested a second time with about half of the variables given: they must keep their
+    values, and the others must follow p(x_i | the variables before it). The arguments are described in `check_all`.
+    Returns a Result with the statistic values["chi_square"] of the first test and its degrees of freedom
+    values["freedom"]. Raises ContractError if a test fails. Raises TooLarge, a ValueError, if there are more than 2^16
+    states, or for a `Mixture` of densities that `check_normalized` cannot integrate.
     """
     generator = torch.Generator().manual_seed(seed)
     n, net = probe.length_of(model, length), probe.copy_of(model, generator)
@@ -263,6 +273,7 @@ def check_samples(model: nn.Module, *, length: int | None = None, context: Conte
 
 
 def _fit_of_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
+    """Return a function that samples and tests how often each state occurs."""
     states, log_p = probe.enumerate_states(net, n, context)
     num = min(max(4096, 20 * len(states)), 2 ** 16)
 
@@ -273,8 +284,9 @@ def _fit_of_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 
 def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """Chi-square tests of samples given eight sets of known variables, each with its own values; rows 0, 8, 16, ... have
-    the first set."""
+    """Return a function that samples with given variables and tests how often each state occurs.
+
+    There are eight sets of given variables, each with its values; the rows t, t + 8, t + 16, ... have set t."""
     states, _ = probe.enumerate_states(net, n, context)
     ctx, each = probe.contexts(context, len(states), net), 4096
     given = states[torch.randint(len(states), (8,), generator=generator).to(states.device)]
@@ -293,7 +305,7 @@ def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list
 
 
 def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """F(x_i | x_<i) of a continuous variable is uniform on [0, 1] and independent of the others."""
+    """Return a function that samples and tests that the CDF values F(x_i | x_<i) are uniform and independent."""
     def tests() -> list[Test]:
         x = probe.draw(net, 4096, n, context, generator)
         with torch.no_grad():
@@ -302,8 +314,9 @@ def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Te
 
 
 def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """As `_fit_of_percentiles`, with some variables given in each row. The given values are samples of the model whose
-    columns have been shuffled, so they are independent."""
+    """Return a function that samples with given variables and tests CDF values, and ranks of the given variables.
+
+    The given values are samples of the model whose columns have been shuffled, so they are independent."""
     def tests() -> list[Test]:
         given = probe.draw(net, 2 ** 15, n, context, generator)
         given = given.gather(0, torch.rand(given.shape, generator=generator).argsort(dim=0).to(given.device))
@@ -319,11 +332,11 @@ def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[],
 
 def _check_given(x: Tensor, given: Tensor, known: Tensor) -> None:
     if not (x == given)[known].all():
-        raise ContractError("sample changed a given variable; expected the value of given wherever known is True")
+        raise ContractError("sample changed a given variable; expected the value in `given` wherever `known` is True")
 
 
 def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """For a density without factors: compare samples with its integral over ten intervals per axis."""
+    """Return a function that samples a `Mixture` of densities and tests counts in a grid of ten intervals per axis."""
     axes, mass = probe.masses(net, n, context)
     bins = []                                                        # for each axis, the interval of each of its cells
     for d in range(n):
@@ -341,7 +354,7 @@ def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 
 def _decide(tests: Callable[[], list[Test]], sentence: str) -> Test:
-    """Return the first test. Raises ContractError (`sentence`) if one test fails on two independent sets of samples."""
+    """Run `tests` and return the first. Raises ContractError, with `sentence`, if one fails on two sets of samples."""
     results = tests()
     suspects = [t for t, test in enumerate(results) if p_value(*test) < UNLIKELY]
     second = tests() if suspects else []

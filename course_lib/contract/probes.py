@@ -1,5 +1,8 @@
-"""Probes of the contract: model copies, test inputs, distributions as vectors, dependencies, enumeration and
-quadrature."""
+"""Helpers of the checks: copies of a model, test inputs, dependencies, enumeration of states and quadrature.
+
+In all functions, `model` is a model under test, n its number of variables, k the number of values of a discrete
+variable, and `context` the input of a conditional model as in `check_all`, or None.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel, Context
 from course_lib.contract.statistics import cell_masses
 
-MAX_STATES = 2 ** 16
+MAX_STATES = 2 ** 16                                                 # states that are enumerated at most
 
 
 class TooLarge(ValueError):
-    """Too many states to enumerate, or a density that quadrature cannot resolve.
+    """Raised if there are too many states to enumerate, or if a density has too many variables or is too narrow.
 
     >>> from course_lib.contract import check_normalized
     >>> from course_lib.density import FVSBN
@@ -30,7 +33,7 @@ class TooLarge(ValueError):
 
 
 class Unusable(TypeError):
-    """The object cannot be tested, because a method or attribute is missing or fails. The message says what to add."""
+    """Raised if a method or attribute that a check needs is missing or fails. The message says what to add."""
 
 
 CALLED = ("conditionals", "log_prob", "start", "predict", "update", "select", "sample", "draw_all", "parents",
@@ -38,7 +41,7 @@ CALLED = ("conditionals", "log_prob", "start", "predict", "update", "select", "s
 
 
 def require(model: Any, *names: str) -> None:
-    """Raise Unusable unless `model` is a module with the attributes `names`; the message says what its class lacks."""
+    """Raise Unusable unless `model` is an nn.Module with the attributes `names`; the message says which it lacks."""
     if isinstance(model, type):
         raise Unusable(f"model is the class {model.__name__}; expected a model, {model.__name__}(...)")
     name = type(model).__name__
@@ -46,7 +49,7 @@ def require(model: Any, *names: str) -> None:
         raise Unusable(f"model is of type {name}; expected an AutoregressiveModel")
     missing = [wanted for wanted in names if not hasattr(model, wanted)]
     if "conditionals" in missing and hasattr(model, "models"):
-        raise Unusable(f"{name} has no conditionals; this check is for its components")
+        raise Unusable(f"{name} has no conditionals; this check is for its components, model.models[k]")
     if missing:
         listed = ", ".join(missing[:-1]) + " and " * (len(missing) > 1) + missing[-1]
         todo = [] if isinstance(model, AutoregressiveModel) else ["let its class inherit from AutoregressiveModel"]
@@ -56,7 +59,7 @@ def require(model: Any, *names: str) -> None:
 
 
 def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
-    """Describe an error that a model raised: the method, its input, and a remedy."""
+    """Describe `error`, which a method of the model raised, in one line: the method, its input x, and a remedy."""
     name, x, step = type(model).__name__, None, error.__traceback__
     while step is not None:                                          # the innermost of a model's own methods
         held = step.tb_frame.f_locals
@@ -82,7 +85,7 @@ def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
 
 
 def copy_of(model: nn.Module, generator: torch.Generator | None = None) -> nn.Module:
-    """A float64 copy in eval mode, with parameters from the model's `randomize` if a generator is passed."""
+    """Return a float64 copy in eval mode; if a generator is passed, `randomize` samples the parameters with it."""
     net = copy.deepcopy(model).double().eval()
     if generator is not None:
         net.randomize(generator)
@@ -90,7 +93,7 @@ def copy_of(model: nn.Module, generator: torch.Generator | None = None) -> nn.Mo
 
 
 def has_factors(model: nn.Module) -> bool:
-    """Whether the model has conditionals; a mixture has none."""
+    """Whether the model has a method `conditionals`, unlike a `Mixture`."""
     return hasattr(model, "conditionals")
 
 
@@ -100,27 +103,30 @@ def is_discrete(model: nn.Module) -> bool:
 
 
 def order_of(model: nn.Module, n: int) -> list[int]:
-    """order[k] is the variable that is sampled k-th; the natural order for a model of sequences."""
+    """Return the list whose entry k is the variable sampled k-th: `model.order`, or 0 to n - 1 if it is None."""
     return list(range(n)) if model.order is None else model.order.tolist()
 
 
 def length_of(model: nn.Module, length: int | None) -> int:
-    """Number of variables to test. Raises ValueError if `length` is needed but missing, or differs from `model.n`."""
+    """Return the number of variables, `model.n` or else `length`. Raises ValueError if both are None or they differ."""
     name = type(model).__name__
     if model.n is None and (length is None or length < 1):
         raise ValueError(f"length is {length}; expected at least 1, because {name} has no fixed number of variables")
     if model.n is not None and length not in (None, model.n):
-        raise ValueError(f"length is {length}; this model has {model.n} variables")
+        raise ValueError(f"length is {length}; expected {model.n}, the number of variables of {name}, or None")
     return model.n or length
 
 
 def device_of(model: nn.Module):
-    """Device of the model; the CPU if it has no tensors."""
+    """Return the device of the model; the CPU if it has no tensors."""
     return next((t.device for t in (*model.parameters(), *model.buffers())), torch.device("cpu"))
 
 
 def contexts(context: Context | None, batch: int, model: nn.Module, every: bool = False) -> Context | None:
-    """Expand the context, or each part of a tuple, to `batch` rows: the first row repeated, or all rows if `every`."""
+    """Return the context, or each tensor of a tuple, with `batch` rows, on the model's device and, if real, in float64.
+
+    These are copies of the first row, or, if `every`, the rows in order, from the start again after the last.
+    """
     if context is None:
         return None
     if isinstance(context, tuple):                                   # for example prompts and their mask
@@ -131,7 +137,7 @@ def contexts(context: Context | None, batch: int, model: nn.Module, every: bool 
 
 
 def expand(context: Context | None, batch: int) -> Context | None:
-    """Repeat the first row of the context `batch` times; None for None."""
+    """Repeat the first row of the context, or of each tensor of a tuple, `batch` times; None for None."""
     if isinstance(context, tuple):
         return tuple(expand(part, batch) for part in context)
     return None if context is None else context[:1].expand(batch, *context.shape[1:])
@@ -139,16 +145,15 @@ def expand(context: Context | None, batch: int) -> Context | None:
 
 def draw(model: nn.Module, num: int, n: int, context: Context | None, generator: torch.Generator,
          given: Tensor | None = None, known: Tensor | None = None) -> Tensor:
-    """Sample `num` rows with `model.sample`, given the first row of the context.
+    """Sample `num` rows with `model.sample` under the first row of the context; returns (num, n).
 
-    n             length of the rows, passed on if the model has no fixed number of variables
-    given, known  values of given variables, and True for these variables, as in `AutoregressiveModel.sample`
+    given, known  (num, n): where the boolean `known` is True, the value of `given` is kept; None: nothing is given
     """
     return model.sample(num, given, known, contexts(context, num, model), generator, n if model.n is None else None)
 
 
 def inputs(model: nn.Module, batch: int, n: int, generator: torch.Generator) -> Tensor:
-    """Random rows (batch, n) from the support of the family, in the form that it expects."""
+    """Sample inputs (batch, n), integers from 0 to k - 1 or normal numbers, in the dtype that the model expects."""
     k = model.conditional.num_values
     x = torch.randn(batch, n, generator=generator, dtype=torch.float64) if k is None else \
         torch.randint(k, (batch, n), generator=generator)
@@ -156,12 +161,12 @@ def inputs(model: nn.Module, batch: int, n: int, generator: torch.Generator) -> 
 
 
 def factors(model: nn.Module, x: Tensor, context: Context | None) -> Distribution:
-    """Call `conditionals` on x (B, n); return its distributions, of batch shape (B, n)."""
+    """Return `conditionals(x, context)` for x (B, n). Raises Unusable unless its batch shape is (B, n)."""
     return expect(model.conditionals(x, context), f"{type(model).__name__}.conditionals", tuple(x.shape))
 
 
 def expect(answer: Any, method: str, shape: tuple[int, ...]) -> Distribution:
-    """Return `answer`, the result of `method`. Raises Unusable unless it is a distribution of batch shape `shape`."""
+    """Return `answer`, the result of `method`. Raises Unusable if it is not a distribution of batch shape `shape`."""
     if not hasattr(answer, "log_prob"):
         what = f"a tensor of shape {tuple(answer.shape)}" if isinstance(answer, Tensor) else f"a {type(answer).__name__}"
         raise Unusable(f"{method} returns {what}; expected a distribution of batch shape {shape}, "
@@ -173,7 +178,7 @@ def expect(answer: Any, method: str, shape: tuple[int, ...]) -> Distribution:
 
 
 def features(model: nn.Module, distribution: Distribution) -> Tensor:
-    """A distribution as a vector (..., K): log-probabilities of all values, or log-densities at fixed points."""
+    """Return log-probabilities (..., K) of all K values under `distribution`, or log-densities (..., 5) at 5 points."""
     k = model.conditional.num_values
     if k is not None and k > 64 and hasattr(distribution, "logits"):                 # a large vocabulary
         return distribution.logits.log_softmax(-1)
@@ -184,9 +189,10 @@ def features(model: nn.Module, distribution: Distribution) -> Tensor:
 
 
 def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Matrix (n, n): entry [i, j] is the largest change of the log-probabilities of factor i when variable j changes.
+    """Return (n, n): entry [i, j] is the largest change of a log-probability of factor i when variable j changes.
 
-    The maximum is over the rows of x (rows, n); variable j takes another random value in each row.
+    The maximum is over the values of factor i and the rows of x (rows, n), in each of which variable j takes another
+    random value.
     """
     (rows, n), k = x.shape, model.conditional.num_values
     flipped = x.repeat(n + 1, 1, 1)                                  # variable j is changed in copy j, none in the last
@@ -200,9 +206,9 @@ def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch
 
 
 def jacobian(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Matrix (n, n): entry [i, j] is the largest absolute derivative of log p(x_i = v | x_<i) with respect to x_j.
+    r"""Return (n, n): [i, j] is the largest absolute derivative of $\sum_v \log p(x_i = v \mid x_{<i})$ by $x_j$.
 
-    The log-densities are summed over five random values v; the maximum is over the rows of x.
+    The sum is over five random values v; the maximum is over the rows of x (rows, n).
     """
     x = x.requires_grad_()
     points = torch.randn(5, 1, 1, generator=generator, dtype=torch.float64).to(x.device)
@@ -214,12 +220,12 @@ def jacobian(model: nn.Module, x: Tensor, context: Context | None, generator: to
 
 
 def places(n: int, k: int, device) -> Tensor:
-    """Place values k^(n-1), ..., k, 1 of the digits of a state in base k."""
+    """Return the place values (k^(n-1), ..., k, 1) of a state that is read as a number of n digits in base k."""
     return k ** torch.arange(n - 1, -1, -1, device=device)
 
 
 def enumerate_states(model: nn.Module, n: int, context: Context | None) -> tuple[Tensor, Tensor]:
-    """All states (N, n), the last variable varying fastest, and their log-probabilities (N,)."""
+    """Return all N = k^n states (N, n), the last variable varying fastest, and their log-probabilities (N,)."""
     k = model.conditional.num_values
     if n * math.log(k) > math.log(MAX_STATES) + 1e-9:
         raise TooLarge(f"{k}^{n} states; at most {MAX_STATES} are enumerated")
@@ -231,17 +237,17 @@ def enumerate_states(model: nn.Module, n: int, context: Context | None) -> tuple
 
 
 def count_states(model: nn.Module, x: Tensor) -> Tensor:
-    """Number of occurrences of each state among the rows of x, (N,) in float64."""
+    """Count how often each state is a row of x (num, n); returns (k^n,) in the order of `enumerate_states`."""
     n, k = x.shape[1], model.conditional.num_values
     return torch.bincount((x.long() * places(n, k, x.device)).sum(dim=1), minlength=k ** n).double()
 
 
 def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tensor], Tensor]:
-    """Return the axes of a grid and the probability of each of its cells.
+    """Return the coordinates of the nodes along each axis of a grid, and the probability of each of its cells.
 
-    The grid exceeds the range of the samples by eight standard deviations. Its nodes are equally spaced, because the
-    trapezoid rule then converges fast for smooth densities. A grid of half the nodes tests the convergence. Raises
-    TooLarge for more than two variables, and if the two grids disagree.
+    The grid covers 2000 samples of the model with a margin of eight standard deviations plus 1 on each side. Its nodes
+    are equally spaced, because the trapezoid rule then converges fast for smooth densities. A grid of half the nodes
+    tests the convergence. Raises TooLarge for more than two variables, and if the integrals over the two grids differ.
     """
     if n > 2:
         raise TooLarge(f"model has {n} continuous variables; expected one or two, for an integral by quadrature")
@@ -257,5 +263,5 @@ def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tens
         mass, coarse = cell_masses(p, axes), cell_masses(p[(slice(None, None, 2),) * n], [a[::2] for a in axes])
     if abs(mass.sum() - coarse.sum()) > 1e-3:
         raise TooLarge(f"the density is too narrow for the grid of the quadrature: its integral is {mass.sum():.3f}, "
-                       f"and {coarse.sum():.3f} with half the nodes; use a model of larger scale")
+                       f"and {coarse.sum():.3f} with half the nodes; increase the standard deviations of the model")
     return axes, mass

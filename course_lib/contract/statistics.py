@@ -13,7 +13,7 @@ Test = tuple[float, int]                                             # a chi-squ
 
 
 def p_value(statistic: float, freedom: int) -> float:
-    """P(chi-square with `freedom` degrees of freedom >= statistic)."""
+    """Return the p-value of a chi-square test: P(X >= statistic) for a chi-square X of `freedom` degrees of freedom."""
     if freedom == 0 or math.isinf(statistic):                        # with a single cell there is nothing to test
         return float(freedom == 0)
     a, x = torch.tensor([freedom / 2, statistic / 2], dtype=torch.float64)
@@ -21,7 +21,7 @@ def p_value(statistic: float, freedom: int) -> float:
 
 
 def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: float = 5.0) -> Test:
-    r"""Pearson's statistic $\sum (O - E)^2 / E$ of `counts` O and `expected` counts E, and its degrees of freedom.
+    r"""Return Pearson's statistic $\sum (O - E)^2 / E$ of `counts` O and `expected` counts E, and degrees of freedom.
 
     Rare cells are pooled until each pool has an expected count of at least `least`. The statistic is infinite if a cell
     with an expected count below 1e-10 has an observation.
@@ -43,7 +43,8 @@ def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
     bins  number of equal intervals into which [0, 1] is divided
 
     With uniform margins, Pearson's statistic of a pair of columns is a sum of three: one for each margin, and one with
-    (bins - 1)^2 degrees of freedom for the interaction. Margins and interactions are summed separately.
+    (bins - 1)^2 degrees of freedom for the interaction. Returns the sum over all margins and, if n > 1, the sum over
+    all interactions.
     """
     num, n = u.shape
     cell = torch.nn.functional.one_hot((u * bins).long().clamp(0, bins - 1), bins).to(u.dtype)       # (num, n, bins)
@@ -56,7 +57,7 @@ def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
 
 
 def cell_masses(p: Tensor, axes: Sequence[Tensor]) -> Tensor:
-    """Trapezoid rule: probabilities of the cells of a grid; one fewer than the nodes along each axis.
+    """Return the probability of each cell of a grid by the trapezoid rule; an axis of m nodes has m - 1 cells.
 
     p     density at the nodes, (len(axes[0]), len(axes[1]), ...)
     axes  coordinates of the nodes along each axis

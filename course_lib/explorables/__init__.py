@@ -1,6 +1,7 @@
 """Interactive figures for JupyterLab, Colab and the static book without a kernel.
 
-Each is an anywidget of three files, NAME.py, NAME.js and NAME.css, beside common.js and explorables.css.
+Each is an anywidget of three files, NAME.py, NAME.js and NAME.css, beside common.js and explorables.css. NAME.js
+computes what the figure shows; NAME.py computes the same values with the library, for tests and for the text output.
 """
 
 from course_lib.explorables.alignment import Alignment

@@ -1,7 +1,7 @@
 r"""Two small sequence-to-sequence models, without and with attention, and the attention weights of each decoder step.
 
-Both are the `Seq2Seq` of chapter attention with 10 hidden units and token vectors of width 8. They run in the browser, with weights
-in half precision. `written` computes the reference values in float64.
+Both are the `Seq2Seq` of chapter attention with 10 hidden units and token vectors of width 8. They run in the browser,
+with weights in half precision. `written` computes the same values in Python, in float64.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from course_lib.explorables.base import STATIC, Explorable, as_base64, script, s
 from course_lib.explorables.translator import LONGEST, grammar
 from course_lib.recurrent import Seq2Seq
 
-NETWORKS = {"alignment-one-vector": None, "alignment-attention": "additive"}             # weights: score
+NETWORKS = {"alignment-one-vector": None, "alignment-attention": "additive"}             # name: score
 LABELS = ("one vector", "attention")
 START = "the small dog does not find the white mountain"
 
 
 class Written(NamedTuple):
-    """A greedy translation of T tokens, with the distributions and attention weights of its steps."""
+    """A greedy translation of S source words to T tokens, with the distributions and attention weights of its steps."""
 
-    ids: list[int]                                                   # of the tokens, the end symbol included
-    p: Float[Tensor, "T V"]                                          # p(next token | source, tokens before it)
-    weights: Float[Tensor, "T S"]                                    # on source words; without attention, 1 on the last
+    ids: list[int]                                                   # ids of the T tokens, the end symbol included
+    p: Float[Tensor, "T V"]                                          # row t: p(token t | source, tokens before t), over
+                                                                     # the V tokens of the target vocabulary
+    weights: Float[Tensor, "T S"]                                    # attention weights; without attention, 1 at S - 1
 
 
 @torch.no_grad()
 def written(model: Seq2Seq, source: list[int]) -> Written:
-    """Translate the source ids by greedy decoding, to at most LONGEST tokens."""
+    """Translate the ids of the source words by greedy decoding, to at most LONGEST (11) tokens."""
     state, ids, p, weights = model.start(1, torch.tensor([source])), [], [], []
     while not ids or ids[-1] != model.eos_id and len(ids) < LONGEST:
         p.append(model.predict(state).probs[0])
@@ -44,7 +45,7 @@ def written(model: Seq2Seq, source: list[int]) -> Written:
 
 
 def parameters(model: Seq2Seq) -> list[Tensor]:
-    """The parameters of the model, in the order in which the JavaScript of the figure reads them."""
+    """Return the parameters of the model, in the order in which the JavaScript of the figure reads them."""
     cells = [*model.encoder.cells, *model.decoder.cells]
     score = () if model.score is None else (model.score.W, model.score.U, model.score.v)
     return [model.source.weight, model.target.weight, *(p for c in cells for p in (c.W_x, c.W_h, c.b, c.b_hn)),
@@ -55,7 +56,7 @@ class Alignment(Explorable):
     """Greedy translation of a sentence of the toy language, with a fixed vector and with attention.
 
     sentence  English sentence of the grammar of `course_lib.data.toy_translation`
-    place     index of the selected word of the translation with attention; the last word if it is past the end
+    place     index of the selected token of the translation with attention; the last token if it is past the end
 
     Raises ValueError for a sentence outside the grammar and for a negative `place`.
 
@@ -65,10 +66,10 @@ class Alignment(Explorable):
 
     _esm = script("translator_model", "alignment")
     _css = style("alignment")
-    weights = traitlets.List(traitlets.Unicode()).tag(sync=True)     # of one vector, of attention
+    weights = traitlets.List(traitlets.Unicode()).tag(sync=True)     # parameters of both networks, in base64
     sizes = traitlets.Dict().tag(sync=True)
     grammar = traitlets.Dict().tag(sync=True)
-    measured = traitlets.Dict().tag(sync=True)                       # length -> correct of how many, by network
+    measured = traitlets.Dict().tag(sync=True)                       # {length: `right` of both networks}
     sentence = traitlets.Unicode(START).tag(sync=True)
     place = traitlets.Int(0).tag(sync=True)
 
@@ -85,23 +86,23 @@ class Alignment(Explorable):
 
     @property
     def _lengths(self) -> dict[str, int]:
-        """{length in Italian words: number of the 400 test sentences that have it}."""
+        """{length in Italian words: number of test sentences of this length, of 400}."""
         return self._cards[0].results["sentences by words"]
 
     @property
     def seeds(self) -> list[list[dict]]:
-        """The results of each network on 400 new sentences, one dict per training seed.
+        """The results of the network without attention and of the network with attention, one dict per training seed.
 
-        "test" is the number of correct translations, and "by length" the number for each length, in the order of
-        `_lengths`.
+        "test" is the number of correct translations of 400 test sentences, and "by length" a list of the numbers for
+        sentences of 3 to 8 Italian words.
         """
         return [card.results["right of 400"] for card in self._cards]
 
     def right(self, network: int, words: str) -> list[int]:
-        """[fewest, most, all]: correct translations over the training seeds, and the number of test sentences.
+        """Return [fewest, most, all]: correct translations of the worst and the best seed, number of test sentences.
 
-        network  0 for the network without attention, 1 for the one with attention
-        words    length of the sentences that are counted, in Italian words
+        network  0 for the network without attention, 1 for the network with attention
+        words    length of the sentences that are counted, in Italian words, "3" to "8"
         """
         found = [seed["by length"][list(self._lengths).index(words)] for seed in self.seeds[network]]
         return [min(found), max(found), self._lengths[words]]
@@ -113,7 +114,7 @@ class Alignment(Explorable):
 
     @property
     def result(self) -> list[Written]:
-        """The translation without attention and the translation with attention."""
+        """The translations of `sentence` by the network without attention and by the network with attention."""
         return [written(model, self.ids) for model in self._models]
 
     def text(self) -> str:
@@ -133,5 +134,5 @@ class Alignment(Explorable):
     @traitlets.validate("place")
     def _valid_place(self, proposal):
         if proposal["value"] < 0:
-            raise ValueError(f"place is {proposal['value']}; expected 0 or more")
+            raise ValueError(f"place is {proposal['value']}; expected 0 or more, the index of a token")
         return proposal["value"]

@@ -1,7 +1,7 @@
 r"""Adversarial attacks on digits: predictions of the classifier, log-probabilities of pixels, and purification.
 
-`everything` computes all values with the library and the two networks of chapter likelihood; the figure stores them as float32.
-Pixels are counted from 0 here; rows and columns from 1 in the figure.
+`everything` computes all values with the library and the two networks of chapter likelihood; the figure stores them as
+float32. Pixels are counted from 0 here; rows and columns from 1 in the figure.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from torch import Tensor
 from course_lib.explorables.base import Explorable, Whole, as_base64, script, style
 from course_lib.pixels import fgsm, pgd, purify, rank_p_values, sign_noise
 
+# Names of the two networks, number of gray levels, largest eps; digits that can be selected, target class of targeted
+# attacks, number of images for `Everything.shares`, p-value at or below which an image is flagged.
 CLASSIFIER, DENSITY, LEVELS, LARGEST = "classifier-grey-digits", "gated-pixelcnn-grey-digits", 17, 3
 SHOWN, TARGET, SHARED, ALARM = (0, 1, 3, 4, 5, 6, 7, 9), 8, 50, 0.05
 ATTACKS = ("PGD", "FGSM", f"PGD, towards {TARGET}", f"FGSM, towards {TARGET}", "random signs")
@@ -24,7 +26,7 @@ SIGNS = "0123456789abcdefg"                                          # one chara
 
 
 class Seen(NamedTuple):
-    """An image of n pixels, its log-likelihood in nats under the PixelCNN, its class probabilities and its p-value."""
+    """An image of n pixels, and what the PixelCNN and the classifier compute for it."""
 
     x: Int[Tensor, " n"]                                             # gray levels, row by row
     log_p: Float[Tensor, " n"]                                       # ln p of each pixel given the pixels before it
@@ -45,7 +47,7 @@ class Pair(NamedTuple):
 
 
 class Everything(NamedTuple):
-    """All values of the figure by digit in SHOWN, attack in ATTACKS, and eps, the largest change of a pixel."""
+    """All values of the figure, by digit in SHOWN, attack in ATTACKS, and eps, the largest change of a pixel."""
 
     calibration: Float[Tensor, " N"]                                 # log-likelihood of each calibration image, in nats
     clean: list[Pair]                                                # [digit], without attack
@@ -57,9 +59,10 @@ class Everything(NamedTuple):
 @cache
 @torch.no_grad()
 def everything() -> Everything:
-    """Compute every attack for every eps, on the first test image of each digit in SHOWN and the first SHARED test images.
+    """Compute the result of every attack with every eps on the images of the figure.
 
-    Purification uses the eps of the attack. Random signs use seed 0.
+    These are the first test image of each digit in SHOWN and, for `shares`, the first SHARED test images. Images are
+    purified with the eps of the attack. Random signs have seed 0.
     """
     from course_lib import hub
     from course_lib.data import load_data
@@ -104,7 +107,7 @@ def everything() -> Everything:
 
 
 def _packed(pair: Pair) -> dict[str, object]:
-    """The values of an image and its purified version in the format of attacked_digit.js."""
+    """Return the values of an image and its purified version as a dict in the format of attacked_digit.js."""
     image, repaired = ({"x": "".join(SIGNS[v] for v in seen.x.tolist()), "classes": as_base64([seen.classes]),
                         "p": round(seen.p, 6)} for seen in pair)
     total = round(pair.repaired.log_p.sum().item(), 6)
@@ -118,7 +121,8 @@ class AttackedDigit(Explorable):
     image, computed from the rank of its log-likelihood, and the purified image.
 
     digit   index in SHOWN, the digits 0, 1, 3, 4, 5, 6, 7, 9
-    attack  index in ATTACKS: PGD, FGSM, PGD towards 8, FGSM towards 8, random signs
+    attack  index in ATTACKS: projected gradient descent (PGD), fast gradient sign method (FGSM), PGD and FGSM with the
+            target class 8, random signs
     eps     largest change of a pixel, in levels, 0 to 3
     pixel   index of the selected pixel, row by row, 0 to 63
 
@@ -130,7 +134,7 @@ class AttackedDigit(Explorable):
 
     _esm = script("attacked_digit")
     _css = style("drawn_digit", "attacked_digit")
-    digits = traitlets.List().tag(sync=True)                         # of each: name, unchanged, by attack
+    digits = traitlets.List().tag(sync=True)                         # for each digit: name, "clean", "changed"
     attacks = traitlets.List(list(ATTACKS)).tag(sync=True)
     calibration = traitlets.Unicode().tag(sync=True)
     shares = traitlets.List().tag(sync=True)

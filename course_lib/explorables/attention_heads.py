@@ -1,7 +1,7 @@
 r"""Attention heads of a small trained GPT: the reader edits the text and ablates heads.
 
-The model runs in the browser, with weights in half precision. `run` computes the reference values in float64 from the same
-weights. Layers, heads and words are counted from 0 here, from 1 in the figure; position 0 is the start symbol.
+The model runs in the browser, with weights in half precision. `run` computes the same values in Python in float64, from
+the same weights. Layers, heads and words are counted from 0 here, from 1 in the figure; position 0 is the start symbol.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from course_lib.explorables.base import Explorable, as_base64, script, style
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.heads import switched_off
 
-LIMIT = 90_000                                                       # maximum number of characters of weights
+LIMIT = 90_000                                                       # maximum number of base64 characters of weights
 EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
             "the girls near the dog see the ball . they want the ball",
             "the old king near the women draws the strange house . he likes the house",
@@ -31,16 +31,16 @@ EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
 class Run(NamedTuple):
     """The values of a model with L layers of H heads on T tokens; row i is position i."""
 
-    weights: Float[Tensor, "L H T T"]                                # row i: of query i; zero above the diagonal
-    entropy: Float[Tensor, "L H T"]                                  # of each row of weights, in nats
+    weights: Float[Tensor, "L H T T"]                                # row i is query i, column j is key j
+    entropy: Float[Tensor, "L H T"]                                  # entropy of each row of `weights`, in nats
     p: Float[Tensor, "T V"]                                          # row i: distribution of the token after position i
 
 
 @torch.no_grad()
 def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> Run:
-    r"""Attention weights $\alpha$, their entropies $-\sum_j \alpha_{ij} \ln \alpha_{ij}$, and predictions.
+    r"""Compute attention weights $\alpha$, entropies $-\sum_j \alpha_{ij} \ln \alpha_{ij}$, and predictions on a text.
 
-    words  ids without the start symbol
+    words  ids of the text, without the start symbol
     off    ablated heads, pairs (layer, head)
     """
     tokens = torch.tensor([[model.bos_id, *words]])
@@ -51,12 +51,12 @@ def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> 
 
 
 def moved(p: Float[Tensor, "... V"], q: Float[Tensor, "... V"]) -> Float[Tensor, "..."]:
-    r"""The total variation distance of the distributions p and q: $\frac12 \sum_v |p_v - q_v|$, from 0 to 1."""
+    r"""Total variation distance of the distributions p and q: $\frac12 \sum_v \lvert p_v - q_v \rvert$, from 0 to 1."""
     return (p - q).abs().sum(dim=-1) / 2
 
 
 def parameters(model: GPT) -> list[Tensor]:
-    """The parameters of the model, in the order in which the JavaScript of the figure reads them."""
+    """Return the parameters of the model, in the order in which the JavaScript of the figure reads them."""
     found = [model.tokens.weight, model.positions.table.weight]      # (V, D), (window, D)
     for block in model.blocks:
         attention, network, norms = block.attention, block.feed_forward, (block.residual1.norm, block.residual2.norm)
@@ -67,22 +67,23 @@ def parameters(model: GPT) -> list[Tensor]:
 
 
 def pack(model: GPT) -> str:
-    """All parameters, row by row, in little-endian half precision and base64."""
+    """Encode all parameters, row by row, in little-endian half precision and base64."""
     return as_base64(parameters(model), torch.float16)
 
 
 class AttentionHeads(Explorable):
     """The attention heads of a small GPT on a text that the reader edits; each head can be ablated.
 
-    model     a GPT with start symbol, tied embeddings and gelu_tanh, rounded to half precision; None for "gpt-agreement"
-    words     text of each token id of `model`, in the order of the ids
+    model     a GPT with a start symbol, tied embeddings and activation "gelu_tanh", which the figure rounds to half
+              precision; None for the network "gpt-agreement"
+    words     text of each token id of `model`, in the order of the ids; required with `model`
     examples  texts to choose from; the first is selected
     text_ids  ids of the selected text, without the start symbol; `read(text)` sets them
     off       ablated heads, [layer, head] each
     shown     selected head, [layer, head]
 
-    Set any of the last three and the figure updates. Raises ValueError if the model is of another kind or too large, a
-    word or head does not exist, or a text exceeds the window.
+    Setting `text_ids`, `off` or `shown` updates the figure. Raises ValueError if the model is of another kind or too
+    large, a word or head does not exist, or a text exceeds the window.
 
     >>> figure = AttentionHeads()
     >>> print(figure.text().splitlines()[-1])
@@ -101,7 +102,8 @@ class AttentionHeads(Explorable):
 
     def __init__(self, model=None, words: Sequence[str] | None = None, examples: Sequence[str] = (), **traits):
         if (model is None) != (words is None):
-            raise ValueError("model and words belong together; expected both or neither")
+            raise ValueError("model and words belong together; expected both or neither, got only "
+                             f"{'words' if model is None else 'model'}")
         first = [0, 3] if model is None else [0, 0]          # this head attends to the subject: chapter inside-a-transformer
         if model is None:
             from course_lib import hub
@@ -128,7 +130,7 @@ class AttentionHeads(Explorable):
 
     @property
     def moved(self) -> Float[Tensor, "T"]:
-        """The total variation distance of the predictions with and without ablation, at each position."""
+        """The total variation distance between the predictions with and without ablation, at each position."""
         return moved(self.result.p, run(self._model, self.text_ids).p)
 
     def read(self, text: str) -> None:

@@ -18,24 +18,27 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 
 
 def script(*names: str) -> str:
-    """Concatenate common.js and the scripts `names`, given without .js, to one ES module without internal imports."""
+    """Return one ES module, without internal imports, from common.js and the scripts `names`, given without .js."""
     texts = ((STATIC / f"{name}.js").read_text("utf-8") for name in ("common", *names))
     return "\n".join(IMPORT.sub("", text) for text in texts)
 
 
 def style(*names: str) -> str:
-    """Concatenate explorables.css and the style sheets `names`, given without .css."""
+    """Return one style sheet from explorables.css and the style sheets `names`, given without .css."""
     return "\n".join(path.read_text("utf-8") for path in (CSS, *(STATIC / f"{name}.css" for name in names)))
 
 
 def as_base64(parts: Iterable[Tensor], dtype: torch.dtype = torch.float32) -> str:
-    """Concatenate the numbers of all tensors, row by row, as little-endian `dtype`, and encode the bytes in base64."""
+    """Encode the numbers of all tensors `parts`, row by row, one after another, as little-endian `dtype` in base64."""
     flat = torch.cat([part.detach().cpu().flatten() for part in parts]).to(dtype).numpy()
     return base64.b64encode(flat.astype(flat.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
 class Whole(traitlets.Int):
-    """A trait for an integer from `low` to `high`, which may be a function of the figure. Else raises ValueError."""
+    """A trait for an integer from `low` to `high`, both included. Raises ValueError for other values.
+
+    high  the largest value, or a function that returns it for a figure
+    """
 
     def __init__(self, default: int, low: int, high: int | Callable[[Explorable], int]):
         super().__init__(default)
@@ -50,7 +53,10 @@ class Whole(traitlets.Int):
 
 
 class OneOf(traitlets.TraitType):
-    """A trait for one of the values `allowed`, which `needed` describes in the error. Else raises ValueError."""
+    """A trait for one of the values `allowed`. Raises ValueError for other values.
+
+    needed  description of `allowed` in the error message; "" for a list of the values
+    """
 
     def __init__(self, default: str | int, allowed: Iterable[str | int], needed: str = ""):
         super().__init__(default)
@@ -66,7 +72,8 @@ class OneOf(traitlets.TraitType):
 class Explorable(anywidget.AnyWidget):
     """Base class of the interactive figures: an anywidget whose plain-text output is `text()`.
 
-    `alt` is the label of the figure for screen readers.
+    Setting an attribute of a figure updates it, and what a user changes in the figure sets the attribute. `alt` is the
+    label of the figure for screen readers.
     """
 
     alt = traitlets.Unicode("").tag(sync=True)

@@ -1,8 +1,8 @@
 r"""Attention weights of a trained BERT by layer and head, compared with an untrained BERT and with ablation.
 
-`maps` computes the attention weights of "bert-english" and of an untrained twin on a few sentences, in steps of 1/10,000;
-`costs` computes the loss of each masked word with all heads and with one head ablated. Layers, heads and words are counted
-from 0 here, layers and heads from 1 in the figure.
+`maps` computes the attention weights of "bert-english" and of its twin, an untrained BERT of the same configuration, on
+a few sentences, rounded to 1/10,000. `costs` computes the loss of each masked word, with all heads or with one head
+ablated. Layers, heads and words are counted from 0 here, layers and heads from 1 in the figure.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ SENTENCES = (                                                        # written f
     "he said that he would not go to war .",
     "a dog is running through the water with a ball .",
 )
-STEPS = 10_000                                                       # quantization of a weight
-WIDER = 3                                                            # scale of the twin's matrices: 0.06, the initial one
-LIMIT = 300_000                                                      # maximum number of characters of weights
+STEPS = 10_000                                                       # attention weights are multiples of 1 / STEPS
+WIDER = 3                                                            # factor of the twin's matrices, to a scale of 0.06
+LIMIT = 300_000                                                      # maximum number of base64 characters of weights
 SIDES = ("looks", "looked at")
 
 
 def twin(bert: BERT, seed: int = 0) -> BERT:
-    """An untrained BERT of the same configuration, with random weights (`seed`) of the scale of "bert-english"."""
+    """Return an untrained BERT with the configuration of `bert`, its random initial matrices multiplied by WIDER."""
     fresh = untrained_twin(bert, seed)
     with torch.no_grad():
         for p in fresh.parameters():
@@ -52,9 +52,9 @@ def twin(bert: BERT, seed: int = 0) -> BERT:
 
 
 def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
-    r"""Attention weights $\alpha$ of a text in every layer and head, (L, H, T, T), rounded to 1/10,000.
+    r"""Attention weights $\alpha$ of a text in each of L layers and H heads, (L, H, T, T), rounded to 1/10,000.
 
-    Row i belongs to query i.
+    Row i contains the weights of query i.
 
     tokens  ids of the text, [CLS] and [SEP] included
     """
@@ -65,7 +65,7 @@ def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
 @torch.no_grad()
 def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Sequence[int]] = ()
           ) -> Float[Tensor, " N"]:
-    r"""$-\ln p$ in nats of each of the N = T - 2 tokens between [CLS] and [SEP] when only this token is masked.
+    r"""Loss $-\ln p$ in nats of each of the N = T - 2 tokens between [CLS] and [SEP] when only this token is masked.
 
     tokens   ids, [CLS] and [SEP] included
     mask_id  id of [MASK]
@@ -80,14 +80,14 @@ def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Seq
 
 
 def largest(weights: Float[Tensor, "T T"], count: int = 3) -> list[tuple[int, int, float]]:
-    """The `count` largest weights, as (query, key, weight); ties in the order of rows and columns."""
+    """Return the `count` largest weights of a head as (index of the query, index of the key, weight), largest first."""
     T = len(weights)
     order = weights.flatten().argsort(descending=True, stable=True)[:count].tolist()
     return [(at // T, at % T, weights.flatten()[at].item()) for at in order]
 
 
 def pack(weights: Float[Tensor, "..."]) -> str:
-    """Encode weights, as multiples of 1/10,000, by little-endian 16-bit integers in base64."""
+    """Encode attention weights, row by row, as multiples of 1/10,000 in little-endian 16-bit integers and base64."""
     counts = (weights * STEPS).round().flatten().numpy().astype("<u2")
     return base64.b64encode(counts.tobytes()).decode("ascii")
 
@@ -96,13 +96,13 @@ class BertAttention(Explorable):
     """Attention weights of a sentence in each layer and head of a trained BERT, and the loss with the head ablated.
 
     model      a BERT; None for "bert-english" and its tokenizer
-    tokenizer  tokenizer of `model`, with [CLS], [SEP] and [MASK]
+    tokenizer  tokenizer of `model`, with [CLS], [SEP] and [MASK]; required with `model`
     sentences  texts to choose from
     sentence   index of the selected text
     shown      selected head, [layer, head], both counted from 0
     word       index of the selected token, 0 for [CLS]
     side       "looks" if `word` is the query, "looked at" if it is the key
-    untrained  show an untrained model of the same configuration
+    untrained  show the untrained model of the same configuration
 
     Raises ValueError if the model is not a BERT, for values out of range, and if the attention weights of all texts
     exceed 300,000 characters in base64, so that fewer or shorter texts are needed.
@@ -113,9 +113,9 @@ class BertAttention(Explorable):
 
     _esm = script("bert_attention")
     _css = style("bert_attention")
-    size = traitlets.List(traitlets.Int()).tag(sync=True)            # layers, heads
+    size = traitlets.List(traitlets.Int()).tag(sync=True)            # numbers of layers and of heads
     steps = traitlets.Int(STEPS).tag(sync=True)
-    texts = traitlets.List().tag(sync=True)                          # of each sentence: pieces, both maps, costs
+    texts = traitlets.List().tag(sync=True)                          # for each sentence: pieces, both maps, costs
     sentence = traitlets.Int(0).tag(sync=True)
     shown = traitlets.List(traitlets.Int()).tag(sync=True)
     word = traitlets.Int(0).tag(sync=True)
@@ -125,7 +125,8 @@ class BertAttention(Explorable):
     def __init__(self, model=None, tokenizer: WordPieceTokenizer | None = None,
                  sentences: Sequence[str] = SENTENCES, **traits):
         if (model is None) != (tokenizer is None):
-            raise ValueError("model and tokenizer belong together; expected both or neither")
+            raise ValueError("model and tokenizer belong together; expected both or neither, got only "
+                             f"{'tokenizer' if model is None else 'model'}")
         start = {}
         if model is None:
             from course_lib import hub
@@ -155,27 +156,27 @@ class BertAttention(Explorable):
 
     @property
     def weights(self) -> Float[Tensor, "T T"]:
-        """The attention weights of the selected sentence, layer and head; row i is query i."""
+        """The attention weights (T, T) of the selected sentence, layer, head and model; row i is query i."""
         return self._maps[self.sentence][int(self.untrained)][self.shown[0], self.shown[1]]
 
     @property
     def costs(self) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
-        """Losses (N,) in nats of the tokens of the selected sentence: with all heads, and without head `shown`."""
+        """Losses (N,) in nats of the N words of the selected sentence: with all heads and with head `shown` ablated."""
         every = self._costs[self.sentence]
         return every[0], every[1 + self.shown[0] * self.size[1] + self.shown[1]]
 
     def cost_of(self, layer: int, head: int) -> float:
         """The increase of the mean loss in nats per masked word, over all sentences, when a head is ablated.
 
-        layer, head  numbers of the layer and of the head, from 0
+        layer, head  indices of the layer and of the head, from 0
         """
         row = 1 + layer * self.size[1] + head
         return torch.cat([nats[row] - nats[0] for nats in self._costs]).mean().item()
 
     def sharpness_of(self, layer: int, head: int, untrained: bool = False) -> float:
-        """The largest attention weight of each query of a head, averaged over all sentences.
+        """The largest attention weight of a query, averaged over all queries of all sentences, for one head.
 
-        layer, head  numbers of the layer and of the head, from 0
+        layer, head  indices of the layer and of the head, from 0
         untrained    use the untrained model
         """
         most = [both[int(untrained)][layer, head].max(dim=1).values for both in self._maps]
@@ -218,7 +219,7 @@ class BertAttention(Explorable):
 
 
 def _copy(model: BERT) -> BERT:
-    """A copy of the model in float64 and eval mode."""
+    """Return a copy of the model in float64 and eval mode."""
     bert = BERT(model.config)
     bert.load_state_dict(model.state_dict())
     return bert.double().eval()

@@ -1,8 +1,7 @@
-"""BERT's 15 / 80 / 10 / 10 masking rule on one sentence, step by step.
+"""BERT's masking rule on one sentence: select 15 % of the tokens; mask 80 % of them, replace 10 %, keep 10 %.
 
 Three uniform numbers per token determine whether it is selected (u), how it is corrupted (f), and the random word that
-replaces it (r). The functions below compute the reference values; the rule is that of
-`course_lib.transformer.corruption.mask_tokens`.
+replaces it (r). The rule is `course_lib.transformer.corruption.mask_tokens`.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ SENTENCES = ["The curious kitten deftly climbed the bookshelf",      # the slide
 VOCABULARY = sorted({word for s in SENTENCES for word in s.split()} - set(SPECIAL)) + [
     "apple", "bird", "cloud", "dances", "evening", "forest", "green", "harbour", "island", "jumps", "kettle", "letter",
     "music", "never", "orange", "paints", "quiet", "river's", "silver", "tall", "under", "violin", "window", "young"]
-STEPS, DRAWS = 4, (1, 100, 10_000)
-MOST, LONGEST, LAST_SEED = 20, 24, 999_999                           # words, characters per word, seeds
+STEPS, DRAWS = 4, (1, 100, 10_000)                                   # number of steps, allowed values of `draws`
+MOST, LONGEST, LAST_SEED = 20, 24, 999_999                           # largest number of words, length of a word, seed
 BY_DRAW, NOT_CHOSEN, CHOSEN = -1, 0, 1                               # selection of a token by the reader
 UNCHOSEN, HIDDEN, RANDOM, KEPT = range(4)                            # corruption of a token
-DONE = ["", "[MASK]", "random", "unchanged"]
+DONE = ["", "[MASK]", "random", "unchanged"]                         # names of the corruptions
 
 
 class Count(NamedTuple):
@@ -43,9 +42,10 @@ class Count(NamedTuple):
 
 
 def uniforms(seed: int, n: int) -> Float[Tensor, "n"]:
-    """The first n uniform numbers in [0, 1) of a seed: number i is mix(mix(seed) + i * 0x9e3779b9) / 2^32, modulo 2^32.
+    """Return n pseudorandom numbers, uniform in [0, 1), for a seed, the same as in JavaScript to the last bit.
 
-    mix is the last step of MurmurHash3 with 32 bits (Appleby 2011), which JavaScript computes to the same bit.
+    Number i is mix(mix(seed) + i * 0x9e3779b9 modulo 2^32) / 2^32, where mix is the last step of 32-bit MurmurHash3
+    (Appleby 2011).
     """
     start = _mix(np.array([seed], dtype=np.uint32))
     numbers = _mix(start + np.arange(n, dtype=np.uint32) * np.uint32(0x9E3779B9))
@@ -53,7 +53,7 @@ def uniforms(seed: int, n: int) -> Float[Tensor, "n"]:
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
-    """A pseudorandom permutation of the 32-bit integers."""
+    """Permute the 32-bit integers by the last step of MurmurHash3."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     return x ^ x >> np.uint32(16)
@@ -61,13 +61,14 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 def fates(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], u: Float[Tensor, "... T"],
           f: Float[Tensor, "... T"], hand: Int[Tensor, "T"] | None = None) -> Int[Tensor, "... T"]:
-    """The corruption of each token: 0 not selected, 1 masked, 2 replaced by a random word, 3 kept.
+    """Return the corruption of each token: 0 not selected, 1 masked, 2 replaced by a random word, 3 kept.
 
     ordinary  False for special tokens, which are never selected
     rate      percentage of selected tokens
     shares    percentages of the selected tokens that are masked, replaced and kept
-    u, f      uniform numbers: a token is selected if u < rate / 100, and f determines its corruption
-    hand      1 selects a token, 0 does not, -1 uses u
+    u, f      uniform numbers: a token is selected if 100 u < rate; it is masked if 100 f < shares[0], replaced if
+              100 f < shares[0] + shares[1], and else kept
+    hand      for each token, 1 selects it, 0 does not, -1 uses u; None uses u for all
     """
     chosen = u < rate / 100
     if hand is not None:
@@ -78,14 +79,16 @@ def fates(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], u: Floa
 
 
 def candidates(words: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
-    """The words for random replacement: the vocabulary and the words of the sentence."""
+    """Return the words for random replacement: the vocabulary and the words of the sentence, without special tokens."""
     return list(dict.fromkeys(word for word in [*vocabulary, *words] if word not in SPECIAL))
 
 
 def reads(tokens: Sequence[str], fate: Int[Tensor, "T"], r: Float[Tensor, "T"], words: Sequence[str]) -> list[str]:
-    """The input of the model: [MASK], a random word or the original token at each position, as `fate` determines.
+    """Return the input of the model: [MASK], a random word or the original token at each position.
 
-    r, words  the random word at a position is words[floor(r * len(words))]
+    fate   corruption of each token, from `fates`
+    r      uniform number of each token: the random word at its position is words[floor(r * len(words))]
+    words  words for random replacement, from `candidates`
     """
     put_in = (words[int(v * len(words))] for v in r.tolist())
     return ["[MASK]" if k == HIDDEN else other if k == RANDOM else token
@@ -93,10 +96,12 @@ def reads(tokens: Sequence[str], fate: Int[Tensor, "T"], r: Float[Tensor, "T"], 
 
 
 def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: int, draws: int) -> list[Count]:
-    """Count selected tokens, their corruptions, and samples without a selected token, over `draws` samples of `fates`.
+    """Count selected tokens, their corruptions, and samples without a selected token over `draws` samples of `fates`.
 
-    `ordinary`, `rate` and `shares` are as in `fates`; `seed` is the seed of its uniform numbers. The figure shows the
-    first sample. Selections by hand are ignored.
+    seed   seed of the uniform numbers
+    draws  number of samples; the figure shows the first
+
+    `ordinary`, `rate` and `shares` are described in `fates`. Selections by hand are ignored.
     """
     T = len(ordinary)
     u, f, _ = uniforms(seed, 3 * T * draws).view(draws, 3, T).unbind(1)
@@ -111,9 +116,10 @@ def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: 
 
 
 def reshare(shares: Sequence[int], i: int, value: int) -> list[int]:
-    """Return the three shares with share i set to `value` and the sum unchanged.
+    """Return the three shares, percentages, with share i set to `value` and the sum unchanged.
 
-    The difference is taken from the last share, or the first if i is the last, and then from the remaining one.
+    The difference is taken from the last share, or from the first if i is the last. If that share would be negative, it
+    is 0, and the rest is taken from the remaining share.
     """
     new = list(shares)
     first = 0 if i == 2 else 2
@@ -135,7 +141,8 @@ class MaskingForBert(Explorable):
     draws   number of samples over which fractions are computed: 1, 100 or 10000
     hand    one entry per token, [CLS] and [SEP] included: 1 selected by hand, 0 not selected, -1 as sampled
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for other values.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    other values.
 
     >>> figure = MaskingForBert(words="the cat sat", seed=1)
     >>> figure.tokens
@@ -164,23 +171,24 @@ class MaskingForBert(Explorable):
 
     @property
     def tokens(self) -> list[str]:
-        """The words between [CLS] and [SEP]."""
+        """The tokens of the sentence: [CLS], the words, [SEP]."""
         return ["[CLS]", *self.words, "[SEP]"]
 
     @property
     def ordinary(self) -> Bool[Tensor, "T"]:
-        """True where a token may be selected."""
+        """(T,): True for tokens that may be selected, which are not special."""
         return torch.tensor([token not in SPECIAL for token in self.tokens])
 
     @property
     def numbers(self) -> Float[Tensor, "3 T"]:
-        """The uniform numbers (3, T) of the sample that is shown: u selects the tokens, f the corruption of a selected token, and r
-        the random token that replaces it."""
+        """The uniform numbers u, f and r (3, T) of the sample that is shown.
+
+        u determines whether a token is selected, f its corruption, and r the random word that may replace it."""
         return uniforms(self.seed, 3 * len(self.tokens)).view(3, -1)
 
     @property
     def fate(self) -> Int[Tensor, "T"]:
-        """Index of the corruption of each token, (T,), with the codes of `fates`."""
+        """The corruption of each token, (T,): 0 not selected, 1 masked, 2 replaced by a random word, 3 kept."""
         u, f, _ = self.numbers
         return fates(self.ordinary, self.rate, self.shares, u, f, torch.tensor(self.hand))
 
@@ -225,7 +233,7 @@ class MaskingForBert(Explorable):
 
     @traitlets.observe("words")
     def _nothing_by_hand(self, change):
-        """Reset the selections by hand for another sentence."""
+        """Remove all selections by hand when the sentence changes."""
         self.hand = [BY_DRAW] * (len(change["new"]) + 2)
 
     @traitlets.validate("hand")

@@ -1,9 +1,9 @@
 """The cost of generating text with a GPT, with and without a cache of keys and values, operation by operation.
 
-The cost is the number of multiplications in matrix products for one text: projections, scores, weighted sums, feed-forward
-networks and the logits of the last position, as in the GPT of this package. A pass over several positions computes the
-scores of all pairs, including masked ones. Biases, norms, activations and the scaling of scores are not counted; the
-exponentials of the softmax are counted separately. The functions below compute the reference values.
+A pass through the GPT predicts one token, in the nine OPERATIONS. The cost is the number of multiplications in matrix
+products for one text: projections, scores, weighted sums, feed-forward networks and the logits of the last position, as
+in the GPT of this package. A pass over several positions computes the scores of all pairs, including masked ones. Not
+counted are biases, norms, activations and the scaling of scores; exponentials of the softmax are counted separately.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OPERATIONS = ["embed", "project q, k, v", "append to the cache", "scores", "soft
               "feed-forward", "logits"]
 EMBED, PROJECT, APPEND, SCORES, SOFTMAX, SUM, OUT, FEED, LOGITS = range(len(OPERATIONS))
 BOUNDS = {"prompt": (1, 4), "layers": (1, 48), "width": (1, 4096), "heads": (1, 64), "feed_forward": (1, 16384),
-          "vocabulary": (2, 100_000), "tokens": (2, 1024)}           # totals are integers below 2^53
+          "vocabulary": (2, 100_000), "tokens": (2, 1024)}           # smallest, largest value; totals are below 2^53
 PRESETS = [{"label": "a toy", "layers": 2, "width": 8, "heads": 2, "feed_forward": 32, "vocabulary": 50},
            {"label": "gpt-tiny-shakespeare", "layers": 4, "width": 128, "heads": 4, "feed_forward": 512,
             "vocabulary": 65},
@@ -30,17 +30,17 @@ PRESETS = [{"label": "a toy", "layers": 2, "width": 8, "heads": 2, "feed_forward
 
 
 class Size(NamedTuple):
-    """The size of a GPT: L layers of width D with H heads, feed-forward networks of hidden width F, and V tokens."""
+    """The size of a GPT."""
 
-    layers: int
-    width: int
-    heads: int
-    feed_forward: int
-    vocabulary: int
+    layers: int                                                      # L, number of blocks
+    width: int                                                       # D, width of the model
+    heads: int                                                       # H, heads of a block, each of width D / H
+    feed_forward: int                                                # F, hidden width of the feed-forward networks
+    vocabulary: int                                                  # V, number of tokens
 
 
 class Work(NamedTuple):
-    """The cost of one or more operations, as counts."""
+    """The cost of one or more operations, in four counts."""
 
     attention: int = 0                                               # multiplications of scores and weighted sums
     weights: int = 0                                                 # multiplications with parameters
@@ -53,26 +53,27 @@ class Work(NamedTuple):
         return self.attention + self.weights
 
     def plus(self, other: Work) -> Work:
-        """The sum of this cost and `other`, count by count."""
+        """Return the sum of this cost and the cost `other`, count by count."""
         return Work(self.attention + other.attention, self.weights + other.weights,
                     self.exponentials + other.exponentials, self.stored + other.stored)
 
 
 def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
-    """(new, keys): how many positions pass `number`, counted from 1, computes, and how many keys each of them has.
+    """Return (new, keys): the number of positions that a pass computes, and the number of keys of each of them.
 
     prompt  number of words of the prompt
-    cached  whether the keys and values of earlier passes are in the cache
+    number  number of the pass, from 1
+    cached  whether keys and values are stored in a cache, so that later passes compute a single position
     """
     keys = prompt + number - 1
     return (1 if cached and number > 1 else keys), keys
 
 
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
-    """The cost of an operation in all layers, as numbers of multiplications, exponentials and stored values.
+    """Return the cost of one operation of a pass, summed over all layers.
 
     operation  index in OPERATIONS
-    new, keys  number of positions that are computed, and of the keys of each
+    new, keys  number of positions that are computed, and number of keys of each of them, from `rows`
     cached     whether keys and values are stored in a cache
     """
     L, D, H, F, V = size
@@ -87,7 +88,7 @@ def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
 
 
 def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
-    """Yield the total cost after each operation, nine operations per pass, without end.
+    """Yield the total cost from the first operation of pass 1 to each operation, nine per pass, without end.
 
     prompt  number of words of the prompt
     cached  whether keys and values are stored in a cache
@@ -100,31 +101,35 @@ def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
 
 
 def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
-    """The total cost of operations 0 to `at` inclusive, nine per pass, for a prompt of `prompt` words.
+    """Return the total cost of operations 0 to `at` inclusive, counted over all passes, nine per pass.
 
+    prompt  number of words of the prompt
     cached  whether keys and values are stored in a cache
     """
     return next(islice(sums(size, prompt, cached), at, None))
 
 
 def totals(size: Size, prompt: int, tokens: int, cached: bool) -> Work:
-    """The total cost of generating `tokens` tokens after a prompt of `prompt` words; `cached`: with a cache."""
+    """Return the total cost of generating `tokens` tokens after `prompt` words, with a cache if `cached`."""
     return running(size, prompt, tokens * len(OPERATIONS) - 1, cached)
 
 
 def halvings(tokens: int) -> list[int]:
-    """`tokens` and its positive halves, quarters, ..., rounded down; at most six numbers, ascending."""
+    """Return `tokens`, its half, quarter, and so on, rounded down, if positive; at most six numbers, ascending."""
     found = [tokens >> k for k in range(6)]
     return sorted(t for t in found if t)
 
 
 def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
-    """The state of each position (row) and operation (column) in the pass of operation `at`.
+    """Return the state of each position (row) and operation (column) in the pass of operation `at`.
 
-    `prompt`, `at` and `cached` are as in `running`.
+    "now"   computed by operation `at`
+    "done"  computed earlier in this pass
+    "kept"  in the cache: keys and values
+    "read"  in the cache: keys or values that operation `at` uses
+    ""      not computed
 
-    "now" computed by operation `at`; "done" computed earlier in this pass; "kept" keys and values that are in the
-    cache; "read" cached keys or values that operation `at` uses; "" not computed.
+    The arguments are described in `running`.
     """
     number, operation = divmod(at, len(OPERATIONS))
     new, keys = rows(prompt, number + 1, cached)
@@ -141,15 +146,15 @@ def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
 
 
 class CacheSteps(Explorable):
-    """The cost of generating a sentence with and without a cache of keys and values.
+    """Interactive figure of the cost of generating a sentence with and without a cache of keys and values.
 
     at          index of the current operation, counted over all passes, nine per pass
     prompt      number of words of the prompt, 1 to 4
-    layers, width, heads, feed_forward, vocabulary  size of the GPT; `heads` must divide `width`
+    layers, width, heads, feed_forward, vocabulary  size of the GPT, as in `Size`; `heads` must divide `width`
     tokens      largest number of new tokens in the table of total costs, 2 to 1024
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for a value out of
-    range.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    values out of range.
 
     >>> print(CacheSteps(prompt=2).text().splitlines()[1])
     Pass 1 predicts word 3. Operation: embed.
@@ -183,19 +188,19 @@ class CacheSteps(Explorable):
 
     @property
     def now(self) -> dict[bool, Work]:
-        """{whether a cache is used: cost of operation `at`}."""
+        """The cost of operation `at`, {True: with a cache, False: without}."""
         number, operation = divmod(self.at, len(OPERATIONS))
         return {cached: work(self.size, operation, *rows(self.prompt, number + 1, cached), cached)
                 for cached in (True, False)}
 
     @property
     def so_far(self) -> dict[bool, Work]:
-        """{whether a cache is used: total cost of operations 0 to `at` inclusive}."""
+        """The total cost of operations 0 to `at` inclusive, {True: with a cache, False: without}."""
         return {cached: running(self.size, self.prompt, self.at, cached) for cached in (True, False)}
 
     @property
     def bill(self) -> list[tuple[int, Work, Work]]:
-        """(number of new tokens, total cost with a cache, total cost without), for each of `halvings(tokens)`."""
+        """(number of new tokens, total cost with a cache, total cost without it), for each of `halvings(tokens)`."""
         per_pass = len(OPERATIONS)
         one, two = (list(islice(sums(self.size, self.prompt, cached), per_pass - 1, per_pass * self.tokens, per_pass))
                     for cached in (True, False))                     # after each pass

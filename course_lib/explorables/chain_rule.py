@@ -1,11 +1,12 @@
 r"""The chain rule for three binary variables: $p(x) = p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$.
 
-(a, b, c) is the order of factorization, 0-based here and 1-based in the figure. The seven conditionals form one list:
+(a, b, c) is the order of factorization; variables are numbered from 0 here and from 1 in the figure. The seven
+conditionals form one list:
 
     p(x_a = 1), p(x_b = 1 | x_a = 0), p(x_b = 1 | x_a = 1),
     p(x_c = 1 | x_a, x_b) for (x_a, x_b) = (0, 0), (0, 1), (1, 0), (1, 1)
 
-A joint is a tensor (2, 2, 2) whose axis i is variable i in any order. The functions below compute the reference values.
+A joint is a tensor (2, 2, 2) whose axis i is variable i, whatever the order of factorization.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ MAX_DRAWN = 10_000
 
 def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[int] = (0, 1, 2)
                             ) -> Float[Tensor, "2 2 2"]:
-    r"""The joint $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ of all eight x.
+    r"""Return the joint $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ of all eight x.
 
-    conditionals, order  seven probabilities of the value 1, listed in the module, and the order (a, b, c)
+    conditionals  seven probabilities of the value 1, in the order of the list in the module's docstring
+    order         the order (a, b, c)
     """
     both = torch.stack([1 - conditionals, conditionals], dim=-1)     # (7, 2): p(0), p(1)
     a, b, c = both[0], both[1:3], both[3:].reshape(2, 2, 2)          # axes (a,), (a, b), (a, b, c)
@@ -40,9 +42,9 @@ def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[i
 
 
 def conditionals_in_order(joint: Float[Tensor, "2 2 2"], order: Sequence[int] = (0, 1, 2)) -> Float[Tensor, " 7"]:
-    r"""The seven conditionals of a joint in an order, $p(x_b \mid x_a) = p(x_a, x_b) / p(x_a)$.
+    r"""Return the seven conditionals of a joint, such as $p(x_b \mid x_a) = p(x_a, x_b) / p(x_a)$.
 
-    A conditional on a context of probability 0 is set to 1/2.
+    `order` is (a, b, c). A conditional on a context of probability 0 is set to 1/2.
     """
     p = joint.permute(tuple(order))                                  # axes (a, b, c)
     a, ab = p.sum(dim=(1, 2)), p.sum(dim=2)
@@ -51,9 +53,10 @@ def conditionals_in_order(joint: Float[Tensor, "2 2 2"], order: Sequence[int] = 
 
 def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
             ) -> Float[Tensor, " 7"]:
-    r"""The conditionals of $\arg\min_q KL(p \| q)$ over models q without the dropped edges; p has `conditionals`.
+    r"""Return the conditionals of the model q without the dropped edges that minimizes $KL(p \| q)$.
 
-    dropped  pairs of variables without an edge: the later variable in the order does not depend on the earlier one
+    conditionals, order  seven conditionals of p and the order (a, b, c), as in `joint_from_conditionals`
+    dropped              pairs of variables without an edge: the later variable does not depend on the earlier one
 
     The minimum is at $q(x_k \mid \text{remaining parents}) = p(x_k \mid \text{remaining parents})$.
     """
@@ -70,17 +73,17 @@ def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Co
 
 
 def kl(p: Float[Tensor, "2 2 2"], q: Float[Tensor, "2 2 2"]) -> Float[Tensor, ""]:
-    r"""$KL(p \| q) = \sum_x p(x) \log(p(x) / q(x))$ in nats; infinite if q is 0 where p is not."""
+    r"""Return $KL(p \| q) = \sum_x p(x) \log(p(x) / q(x))$ in nats; infinite if q is 0 where p is not."""
     return (torch.xlogy(p, p) - torch.xlogy(p, q)).sum()
 
 
 def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
           ) -> Float[Tensor, " 3"]:
-    r"""The KL divergence of each factor due to its dropped parents, (3,), in nats, in the order `order`.
+    r"""Return the KL divergence due to the dropped parents of each factor, (3,), in nats, in the order (a, b, c).
 
-    The sum is $KL(p \| q)$, and a term is
-    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information.
-    `conditionals`, `order` and `dropped` are as in `project`.
+    The sum is $KL(p \| q)$, and a term is the conditional mutual information
+    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{remaining parents})}$. The arguments are described in
+    `project`.
     """
     p = joint_from_conditionals(conditionals, order).permute(tuple(order))
     q = project(conditionals, order, dropped)
@@ -95,7 +98,7 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
 def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
     r"""Sample `num` rows by ancestral sampling and inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1.
 
-    conditionals, order  seven probabilities of the value 1, listed in the module, and the order (a, b, c)
+    conditionals, order  seven probabilities of the value 1 and the order, as in `joint_from_conditionals`
     seed                 seed of the uniform numbers u
 
     Column i of the result is variable i.
@@ -111,7 +114,7 @@ def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, se
 
 
 def digits_joint() -> Float[Tensor, "2 2 2"]:
-    """The empirical distribution of three adjacent pixels of the 1797 digits of scikit-learn.
+    """Return the empirical joint of three adjacent pixels in the 1797 digits of scikit-learn.
 
     The pixels are in row 3, columns 2 to 4, counted from 0. A pixel is 1 if its level is at least 8.
     """
@@ -139,11 +142,11 @@ class ChainRule(Explorable):
     """Interactive figure of a joint distribution over three binary variables, factorized by the chain rule.
 
     joint         (2, 2, 2) or 8 probabilities, the last variable changing fastest; None for `digits_joint`
-    order         the order (a, b, c) of the variables, numbered from 0
+    order         the order (a, b, c) of factorization, a permutation of 0, 1, 2
     conditionals  seven probabilities of the value 1: p(a), p(b | a = 0), p(b | a = 1), and p(c | a, b) for a, b = 00,
-                  01, 10, 11
+                  01, 10, 11; computed from `joint` by default
     dropped       removed edges, pairs of variables numbered from 0: [[0, 2]] removes the edge between x1 and x3
-    drawn, seed   number of samples, and their seed
+    drawn, seed   number of samples, 0 to 10000, and their seed
 
     `reorder(order)` changes the order and keeps the joint distribution; assigning `order` keeps the seven conditional
     probabilities, so the joint distribution changes. Raises ValueError for invalid probabilities and orders.
@@ -196,7 +199,7 @@ class ChainRule(Explorable):
         return sample(project(self._table(), self.order, self.dropped), self.order, self.drawn, self.seed)
 
     def reorder(self, order: Sequence[int]) -> None:
-        """Factorize the same joint in another order."""
+        """Set `order`, and set `conditionals` so that the joint distribution stays the same."""
         conditionals = conditionals_in_order(self.joint, _check_order(order)).tolist()
         with self.hold_sync():
             self.order, self.conditionals = list(order), conditionals
@@ -211,7 +214,7 @@ class ChainRule(Explorable):
         return "\n".join(lines)
 
     def _arrows(self) -> str:
-        """The edges of the graph as a sentence."""
+        """List the edges of the graph, and whether they are dropped, in a sentence."""
         gone = {frozenset(pair) for pair in self.dropped}
         said = [f"x{j + 1} to x{k + 1}{' dropped' if {j, k} in gone else ''}"
                 for j, k in itertools.combinations(self.order, 2)]
@@ -224,7 +227,7 @@ class ChainRule(Explorable):
     def _valid_conditionals(self, proposal):
         values = proposal["value"]
         if len(values) != 7:
-            raise ValueError(f"conditionals has {len(values)} numbers; expected 7")
+            raise ValueError(f"conditionals has {len(values)} numbers; expected 7 probabilities")
         for v in values:
             if not 0 <= v <= 1:
                 raise ValueError(f"conditionals contains {v}; expected probabilities from 0 to 1")
@@ -254,9 +257,9 @@ def _check_joint(joint) -> Float[Tensor, "2 2 2"]:
     if table.numel() != 8:
         raise ValueError(f"joint has shape {tuple(table.shape)}; expected (2, 2, 2) or (8,)")
     if not bool((table >= 0).all()):
-        raise ValueError(f"joint contains {table.min().item()}; expected numbers that are not negative")
+        raise ValueError(f"joint contains {table.min().item()}; expected probabilities, which are not negative")
     if abs(table.sum().item() - 1) > 1e-6:
-        raise ValueError(f"joint sums to {table.sum().item():.6f}; expected 1")
+        raise ValueError(f"joint sums to {table.sum().item():.6f}; expected 1, as the values are probabilities")
     return table.reshape(2, 2, 2) / table.sum()
 
 
@@ -265,6 +268,6 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _share(zero: Tensor, one: Tensor) -> Tensor:
-    """`one` / (`zero` + `one`), at most 1; 1/2 where both are 0."""
+    """Return `one` / (`zero` + `one`), or 1/2 where both are 0."""
     whole = zero + one
     return torch.where(whole > 0, one / whole.clamp_min(torch.finfo(whole.dtype).tiny), 0.5)

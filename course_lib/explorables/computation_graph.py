@@ -1,8 +1,8 @@
 r"""Backpropagation in a computation graph, step by step.
 
-`steps` computes the reference values with the library's `Value`. A forward step computes one node. The first backward step
-sets dL/dL = 1, and each later one adds the contribution of one edge to the gradient of a parent. A further backward pass
-accumulates gradients, as in torch.
+`steps` computes values and gradients with the library's `Value`. A forward step computes one node. The first backward
+step sets the gradient of the result to 1, and each later step adds the contribution of one edge to the gradient of a
+parent. A further backward pass adds to the gradients of the earlier passes, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 class Graph(NamedTuple):
     """A computation graph. A node is (name, operation, indices of its parents); the operation of an input is ""."""
 
-    nodes: tuple[tuple[str, str, tuple[int, ...]], ...]              # in the order of computation
-    start: tuple[float, ...]                                         # initial values of the inputs, in their order
+    nodes: tuple[tuple[str, str, tuple[int, ...]], ...]              # in the order of computation, the result last
+    start: tuple[float, ...]                                         # default values of the inputs, in their order
 
     @property
     def inputs(self) -> list[int]:
-        """Indices of the inputs."""
+        """Indices of the inputs in `nodes`."""
         return [k for k, (_, operation, _) in enumerate(self.nodes) if not operation]
 
     @property
@@ -34,7 +34,7 @@ class Graph(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The number of steps of one forward and one backward pass."""
+        """The number of steps of one forward pass and one backward pass together."""
         return len(self.nodes) - len(self.inputs) + 1 + len(self.edges)
 
 
@@ -45,22 +45,23 @@ GRAPHS = {
                     ("y", "*", (4, 0))), (2.0, -3.0, 10.0)),
 }
 OPERATIONS = {"*": lambda a, b: a * b, "-": lambda a, b: a - b, "+": lambda a, b: a + b, "square": lambda a: a ** 2}
-MOST = 3                                                             # backward passes without clearing
-LARGEST = 10
+MOST = 3                                                             # maximum number of backward passes
+LARGEST = 10                                                         # largest absolute value of an input
 
 
 class Steps(NamedTuple):
-    """`values` and `gradients` of the nodes after some steps; None if not yet computed."""
+    """The state of a graph after some steps; entry k belongs to node k and is None if not yet computed."""
 
-    values: list[float | None]
-    gradients: list[float | None]
+    values: list[float | None]                                       # values of the nodes
+    gradients: list[float | None]                                    # derivatives of the result by the nodes, summed
+                                                                     # over backward passes
 
 
 def steps(graph: Graph, inputs: Sequence[float], step: int, passes: int = 1) -> Steps:
-    """Values and gradients of all nodes after `step` steps, the forward steps first.
+    """Return the values and gradients of all nodes after `step` steps, the forward steps first.
 
     inputs  values of the inputs of `graph`, in their order
-    passes  number of the backward pass; the gradients of the passes before it are complete, and accumulate
+    passes  number of the current backward pass, from 1; all earlier passes are complete, and gradients accumulate
     """
     values: list[Value] = []
     numbers = iter(inputs)
@@ -115,7 +116,7 @@ class ComputationGraph(Explorable):
 
     @property
     def result(self) -> Steps:
-        """Values and gradients of all nodes after `step` steps."""
+        """The values and gradients of all nodes after `step` steps."""
         return steps(GRAPHS[self.graph], self.inputs, self.step, self.passes)
 
     def text(self) -> str:

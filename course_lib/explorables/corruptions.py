@@ -1,7 +1,7 @@
 """One text under the pre-training objectives of chapter denoising: input, target, and positions with a loss.
 
-The functions below compute the reference values from uniform numbers, by the rules of `course_lib.transformer.corruption` and
-`course_lib.transformer.denoising`.
+The functions below follow the rules of `course_lib.transformer.corruption` and `course_lib.transformer.denoising`. An
+argument `numbers` is an iterator of uniform numbers in [0, 1), from `numbers_of`, of which they take the next ones.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ TEXTS = ["the cook bakes warm bread . she sells the bread . it rains .",
          "the captain paints the boat . the pier is quiet . he sails the boat to the pier ."]
 VOCABULARY = ["apple", "cake", "digs", "flour", "garden", "kneads", "lamp", "milk", "old", "paints", "quiet", "river",
               "slices", "small", "tulip", "warms"]
-MASK, END = "[M]", "."
+MASK, END = "[M]", "."                                               # mask token, end of a sentence
 SENTINELS = ["<X>", "<Y>", "<Z>", "<U>", "<V>", "<W>"]
 SHARES = (0, 30, 50)                                                 # percentage of corrupted words; 0: as in the papers
-MOST, LONGEST, LAST_SEED, READINGS = 24, 14, 9_999, 100              # tokens, characters per token, seeds, epochs
+MOST, LONGEST, LAST_SEED, READINGS = 24, 14, 9_999, 100              # largest number of tokens, length of a token,
+                                                                     # seed, number of epochs
 NUMBERS = 120                                                        # uniform numbers per epoch
 RIGHT = 0.25                                                         # accuracy of the simulated ELECTRA generator
 
@@ -53,7 +54,8 @@ class Task(NamedTuple):
     tells: list[str]                                                 # tokens of the target
     at: list[int]                                                    # positions in `reads` with a loss; if empty, every
                                                                      # token of `tells` has one
-    turn: list[int]                                                  # XLNet: each token's rank in the order, from 1
+    turn: list[int]                                                  # XLNet: each token's rank in the order, from 1;
+                                                                     # empty for the other objectives
 
     @property
     def losses(self) -> int:
@@ -62,9 +64,11 @@ class Task(NamedTuple):
 
 
 def numbers_of(objective: int, seed: int, reading: int) -> Iterator[float]:
-    """The uniform numbers in [0, 1) for an objective, an index in OBJECTIVES, in epoch `reading` of the run `seed`.
+    """Return an iterator of uniform numbers in [0, 1), the same for all objectives that select single words.
 
-    The objectives that select single words have the same numbers.
+    objective  index in OBJECTIVES
+    seed       seed of the corruptions
+    reading    number of the epoch, from 1
     """
     kind = 0 if NAMES[objective] in ("RoBERTa", "ELECTRA", "BART: masked", "BART: deleted") else objective
     return iter(uniforms((seed * 128 + reading) * 16 + kind + 1, NUMBERS))
@@ -72,13 +76,13 @@ def numbers_of(objective: int, seed: int, reading: int) -> Iterator[float]:
 
 def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, share: int = 0,
          vocabulary: Sequence[str] = VOCABULARY) -> Task:
-    """Input and target of a denoising objective for one text.
+    """Return the input and the target of a pre-training objective for one text.
 
     objective   index in OBJECTIVES
     tokens      the text
     seed        seed of the corruption
-    reading     number of the epoch; the corruption differs between epochs
-    share       percentage of corrupted tokens; 0 for the percentage of the paper
+    reading     number of the epoch, from 1; each epoch has another corruption
+    share       percentage of corrupted tokens; 0 for the percentage in OBJECTIVES
     vocabulary  words from which random replacements are taken
     """
     name, paper, _ = OBJECTIVES[objective]
@@ -126,18 +130,18 @@ def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, sha
 
 
 def half_even(x: float) -> int:
-    """Round to the nearest integer, and halves to the even one."""
+    """Round to the nearest integer, and a half to the nearest even integer."""
     return round(x)
 
 
 def permutation(n: int, numbers: Iterator[float]) -> list[int]:
-    """A random permutation of 0 to n - 1: the argsort of the next n uniform numbers."""
+    """Return a random permutation of 0 to n - 1: the argsort of the next n of `numbers`."""
     u = [next(numbers) for _ in range(n)]
     return sorted(range(n), key=lambda i: u[i])
 
 
 def poisson(mean: float, u: float) -> int:
-    """The sample of a Poisson distribution with mean `mean` that its inverse CDF assigns to u in (0, 1); at most 50."""
+    """Sample a Poisson distribution with mean `mean` by the inverse CDF from the uniform number u; at most 50."""
     k, p = 0, math.exp(-mean)
     total = p
     while u >= total and k < 50:
@@ -148,10 +152,7 @@ def poisson(mean: float, u: float) -> int:
 
 
 def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[int]:
-    """Lengths of spans that sum to `budget`: Poisson samples with mean `mean`, 0 included, the last one truncated.
-
-    numbers  uniform numbers in [0, 1), from `numbers_of`
-    """
+    """Sample lengths of spans that sum to `budget`: Poisson with mean `mean`, 0 included, the last one truncated."""
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(poisson(mean, next(numbers)), budget - sum(lengths)))
@@ -159,7 +160,7 @@ def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[
 
 
 def placed(T: int, lengths: Sequence[int], numbers: Iterator[float]) -> list[tuple[int, int]]:
-    """Place spans of the given lengths at random, without overlap, in T tokens; return their (start, end), in order."""
+    """Place spans of the given lengths at random, without overlap, in T tokens; return the (start, end) of each."""
     items = T - sum(lengths) + len(lengths)
     spans, taken = [], 0
     for number, (item, length) in enumerate(zip(sorted(permutation(items, numbers)[:len(lengths)]), lengths)):
@@ -170,14 +171,15 @@ def placed(T: int, lengths: Sequence[int], numbers: Iterator[float]) -> list[tup
 
 
 def split(total: int, parts: int, numbers: Iterator[float]) -> list[int]:
-    """A random composition of `total` into `parts` positive integers."""
+    """Return `parts` random positive integers that sum to `total`."""
     cuts = sorted(i + 1 for i in permutation(total - 1, numbers)[:parts - 1])
     return [b - a for a, b in zip([0, *cuts], [*cuts, total])]
 
 
 def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -> list[tuple[int, int]]:
-    """The spans (start, end) of T5: they cover round(rate T) tokens, with at least one token between spans.
+    """Sample the spans (start, end) of T5 in T tokens: they cover round(rate T) tokens, at least one token apart.
 
+    rate  fraction of tokens in spans
     mean  mean length of the spans, which determines their number
     """
     covered = min(max(half_even(rate * T), 1), T - 1)
@@ -192,7 +194,7 @@ def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -
 
 
 def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """The text with a sentinel in place of each span, and the target: each sentinel with its span, then one more.
+    """Return the text with a sentinel in place of each span, and the target: each sentinel and its span, then one more.
 
     spans  pairs (start, end) of positions in `tokens`, end excluded, in order
     """
@@ -205,7 +207,7 @@ def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[
 
 
 def cut_at_ends(tokens: Sequence[str]) -> list[list[str]]:
-    """Split the text into sentences, after every full stop."""
+    """Split the tokens of a text into sentences, after every full stop."""
     parts: list[list[str]] = [[]]
     for token in tokens:
         parts[-1].append(token)
@@ -215,9 +217,10 @@ def cut_at_ends(tokens: Sequence[str]) -> list[list[str]]:
 
 
 def gap(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The text with a mask in place of its most central sentence, and this sentence.
+    """Return the text with a mask in place of its most central sentence, and this sentence, as in Pegasus.
 
-    It is the sentence with the largest ROUGE-1 F1 with all others. A single sentence is not masked.
+    It is the sentence with the largest ROUGE-1 F1 with all others. A single sentence is not masked, and the target is
+    then empty.
     """
     parts = cut_at_ends(tokens)
     if len(parts) < 2:
@@ -239,15 +242,16 @@ def cut(text: str) -> list[str]:
 
 
 class Corruptions(Explorable):
-    """One text under eleven objectives: input, target, and positions with a loss.
+    """One text under eleven pre-training objectives: input, target, and positions with a loss.
 
     words    the text, a string or a list of 2 to 24 tokens
-    seed     0 to 9999
+    seed     seed of the corruptions, 0 to 9999
     reading  epoch, 1 to 100; BERT keeps the mask of epoch 1
     share    percentage of corrupted words, 30 or 50; 0 for the papers' values, 15, and 30 for BART's infilling
     row      index in `OBJECTIVES` of the objective that the figure describes
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for other values.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    other values.
 
     >>> figure = Corruptions("the cat sat . it purred .", seed=2)
     >>> figure.tasks["BART: permuted"].reads
@@ -272,13 +276,13 @@ class Corruptions(Explorable):
 
     @property
     def tasks(self) -> dict[str, Task]:
-        """Input and target of each objective, by name."""
+        """{name of the objective: its input and target}."""
         return {name: task(i, self.words, self.seed, 1 if name == "BERT" else self.reading, self.share, self.vocabulary)
                 for i, name in enumerate(NAMES)}
 
     @property
     def losses(self) -> dict[str, float]:
-        """The mean number of positions with a loss per 100 tokens, over the hundred epochs of the seed."""
+        """{name of the objective: mean number of positions with a loss per 100 tokens}, over 100 epochs of the seed."""
         per = 100 / (READINGS * len(self.words))
         return {name: per * sum(task(i, self.words, self.seed, reading, self.share, self.vocabulary).losses
                                 for reading in range(1, READINGS + 1)) for i, name in enumerate(NAMES)}

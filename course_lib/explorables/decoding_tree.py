@@ -1,6 +1,6 @@
 r"""Greedy search, beam search and sampling in a search tree, step by step.
 
-`follow` computes the reference values: the kept, finished and dropped prefixes of each step. Its results are those of
+`follow` computes the steps: the kept, finished and dropped prefixes of each. It finds the same sequences as
 `course_lib.decoding`, in float64. Ties are resolved in the order of the symbols.
 """
 
@@ -22,14 +22,14 @@ from course_lib.explorables.decoding_trees import Offer, offers
 from course_lib.explorables.draws import uniforms
 
 STRATEGIES = ("greedy", "beam search", "sampling")
-WIDEST, MOST_SEQUENCES = 5, 24
+WIDEST, MOST_SEQUENCES = 5, 24                                       # width of a beam, sequences of a tree
 
 
 class Hypothesis(NamedTuple):
     """A prefix or a complete sequence of the tree."""
 
-    tokens: tuple[int, ...]                                          # ids
-    log_prob: float                                                  # ln p under the tree
+    tokens: tuple[int, ...]                                          # ids of its symbols
+    log_prob: float                                                  # ln of its probability in the tree
     score: float                                                     # log_prob / length^exponent in beam search; ln p
                                                                      # under temperature, top-k, top-p in sampling
 
@@ -56,26 +56,27 @@ class Step(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The arguments of the same names of `DecodingTree`; top_k 0 and top_p 1 keep all symbols."""
+    """A decoding strategy and its parameters."""
 
-    strategy: str = "greedy"
-    width: int = 2
-    exponent: float = 0.0
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 1
+    strategy: str = "greedy"                                         # "greedy", "beam search" or "sampling"
+    width: int = 2                                                   # width of the beam
+    exponent: float = 0.0                                            # beam search divides ln p by length^exponent
+    temperature: float = 1.0                                         # temperature of sampling
+    top_k: int = 0                                                   # number of symbols that sampling keeps; 0: all
+    top_p: float = 1.0                                               # probability mass that sampling keeps; 1: all
+    seed: int = 1                                                    # seed of the uniform numbers of sampling
 
 
 def depth(tree: PrefixTree) -> int:
-    """The length of the longest sequence of the tree, including the end symbol."""
+    """Return the length of the longest sequence of the tree, including the end symbol."""
     return 1 + max(map(len, tree.prefixes))
 
 
 def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N V"]:
-    """ln p of every symbol (column) after every prefix (row); the last row is after the end of a sequence.
+    """Return ln p of each of V symbols (column) after each prefix (row), in the order of `tree.prefixes`.
 
-    A setting with the strategy "sampling" applies its temperature, top-k and top-p.
+    The last row is after the end of a sequence. If the strategy of `setting` is "sampling", its temperature, top-k and
+    top-p are applied.
     """
     log_p = log_probs(tree, tree.predict(State(torch.arange(len(tree.p)))))
     if setting is None or setting.strategy != "sampling":
@@ -84,12 +85,12 @@ def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N 
 
 
 def stated_uniforms(seed: int, num: int) -> list[float]:
-    """The first `num` uniform numbers of a seed, rounded down to the four decimal places that the figure shows."""
+    """Return `num` uniform numbers from `seed`, rounded down to the four decimal places that the figure shows."""
     return [math.floor(u * 10000) / 10000 for u in uniforms(seed, num)]
 
 
 def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
-    """All complete sequences of positive probability, with their scores under `setting`."""
+    """Return all complete sequences of positive probability, with their scores under `setting`, in order of symbols."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     found = []
 
@@ -108,7 +109,7 @@ def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
 
 
 def follow(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """The steps of the strategy of `setting` in the tree, from the root to the result."""
+    """Return the steps of the strategy of `setting` in the tree, from the root to the result."""
     return _beam(tree, setting) if setting.strategy == "beam search" else _walk(tree, setting)
 
 
@@ -139,7 +140,7 @@ def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """The steps of greedy search or sampling, which continue a single prefix."""
+    """Return the steps of greedy search or sampling, which continue a single prefix."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     u = stated_uniforms(setting.seed, n) if setting.strategy == "sampling" else [None] * n
     here, steps = Hypothesis((), 0.0, 0.0), []
@@ -171,7 +172,7 @@ def write(tree: PrefixTree, tokens: tuple[int, ...]) -> str:
 
 
 def state_of(offer: Offer) -> dict:
-    """A tree in the format of the script: for each prefix a row of branches [id of the symbol, ln p, next row].
+    """Return a tree in the format of decoding_tree.js: a row of branches [symbol id, ln p, next row] for each prefix.
 
     Branches of probability 0 are omitted.
     """
@@ -182,9 +183,9 @@ def state_of(offer: Offer) -> dict:
 
 
 class DecodingTree(Explorable):
-    """A search tree with the steps of a decoding strategy.
+    """Interactive figure of a search tree with the steps of a decoding strategy.
 
-    trees        {label: PrefixTree} of at most 24 sequences each; None for three trees, the first from the slide
+    trees        {label: PrefixTree} of at most 24 sequences each; None for the three trees of `offers`
     tree         index of the selected tree
     step         number of steps shown
     strategy     "greedy", "beam search" or "sampling"
@@ -195,7 +196,8 @@ class DecodingTree(Explorable):
     top_p        probability mass that sampling keeps, 0 < top_p <= 1; 1 keeps all
     seed         seed of the sample, 0 or more
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    values out of range.
 
     >>> print(DecodingTree(strategy="greedy").text().splitlines()[-2])
     Found: “yes yes </s>”, p = 0.2000
@@ -233,7 +235,7 @@ class DecodingTree(Explorable):
 
     @property
     def setting(self) -> Setting:
-        """The arguments that determine the search."""
+        """The strategy and its parameters, from the attributes of the same names."""
         return Setting(*(getattr(self, name) for name in Setting._fields))
 
     @property
@@ -243,12 +245,12 @@ class DecodingTree(Explorable):
 
     @property
     def found(self) -> Hypothesis:
-        """The sequence that the strategy finds."""
+        """The sequence that the strategy finds: the best finished sequence of the last step."""
         return self.steps[-1].done[0]
 
     @property
     def best(self) -> Hypothesis:
-        """The best sequence of the tree: of largest score, or, for sampling, of largest probability."""
+        """The sequence of the tree with the largest score, or, for sampling, with the largest probability."""
         by = (lambda b: b.log_prob) if self.strategy == "sampling" else (lambda b: b.score)
         return max(sequences(self.model, self.setting), key=by)
 

@@ -20,18 +20,18 @@ PROMPT = "to be a "
 
 
 class Offer(NamedTuple):
-    """A tree to choose in the figure, with its label and a description (`note`)."""
+    """A tree that can be selected in the figure."""
 
-    label: str
-    note: str
+    label: str                                                       # name in the list of trees
+    note: str                                                        # description, shown below the tree
     tree: PrefixTree
 
 
 def rain() -> PrefixTree:
-    """A tree whose most probable sequence is empty, so that a wider beam finds shorter sequences.
+    """Return a tree whose most probable sequence is empty, so that a wider beam finds shorter sequences.
 
-    With a length exponent of 0, beams of width 1, 2 and 3 find "it is raining now", "raining" and the empty sequence. With
-    a wide beam, larger exponents lead to "it is cold" and to the longest sequence.
+    With a length exponent of 0, beams of width 1, 2 and 3 find "it is raining now", "raining" and the empty sequence.
+    With a wide beam, larger exponents lead to "it is cold" and to the longest sequence.
     """
     return PrefixTree(["it", "is", "raining", "cold", "now", "</s>"], {
         "": [0.47, 0.0, 0.3, 0.0, 0.0, 0.23],
@@ -48,12 +48,14 @@ def rain() -> PrefixTree:
 @torch.no_grad()
 def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], end: int, length: int = 4,
         keep: int = 2, digits: int = 4) -> tuple[PrefixTree, float]:
-    r"""The most probable continuations of a prompt as a tree, and the smallest probability mass kept at a prefix.
+    r"""Return the most probable continuations of a prompt as a tree, and the smallest mass of probability that is kept.
 
+    model   language model
+    prompt  ids of the prompt (P,)
     names   text of each token id of the model
     end     id of the token that ends a sequence
     length  maximum length of a sequence
-    keep    number of tokens kept at each prefix; their probabilities are renormalized
+    keep    number of tokens kept at each prefix; their probabilities are divided by their sum, the mass that is kept
     digits  decimal places of the probabilities
 
     Raises ValueError for arguments out of range.
@@ -81,7 +83,7 @@ def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], e
 
 @lru_cache(maxsize=1)
 def next_characters() -> tuple[PrefixTree, float]:
-    """The continuations of "to be a " by the character GPT, and the kept mass, as `cut` returns them.
+    """Return the tree and the smallest kept mass of `cut` for the character GPT and the prompt "to be a ".
 
     A space ends a sequence.
     """
@@ -93,7 +95,7 @@ def next_characters() -> tuple[PrefixTree, float]:
 
 
 def offers() -> list[Offer]:
-    """The trees of the figure, the tree of the chapter first."""
+    """Return the trees of the figure: of the chapter (yes or ok), of `rain` and of `next_characters`."""
     characters, mass = next_characters()
     return [
         Offer("yes or ok", "The tree of this chapter.", yes_or_ok()),

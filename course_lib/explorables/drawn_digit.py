@@ -19,8 +19,8 @@ from course_lib.explorables.draws import uniforms
 from course_lib.pixels import ImageModel
 
 WEIGHTS = {"PixelCNN": "pixelcnn-drawn-digits", "gated PixelCNN": "gated-drawn-digits"}
-SEEDS = (1, 2, 3)
-LIMIT = 100_000                                                      # maximum number of bytes of values
+SEEDS = (1, 2, 3)                                                    # seeds of the samples of each network
+LIMIT = 100_000                                                      # maximum number of base64 characters of effects
 
 
 class Trace(NamedTuple):
@@ -29,14 +29,15 @@ class Trace(NamedTuple):
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty
     u: Float[Tensor, " n"]                                           # uniform numbers: x_i = 1 if u_i >= 1 - p_i
     p: Float[Tensor, " n"]                                           # p_i = p(x_i = 1 | pixels before i)
-    effect: Float[Tensor, "n n"]                                     # [i, j]: p_i with ink at j minus p_i without; NaN
+    effect: Float[Tensor, "n n"]                                     # [i, j]: p_i if x_j = 1 minus p_i if x_j = 0; NaN
                                                                      # if pixel i does not depend on pixel j
 
 
 @torch.no_grad()
 def trace(model: ImageModel, seed: int) -> Trace:
-    r"""Sample an image pixel by pixel, and compute the effect of each earlier pixel j on the probability $p_i$ of ink:
-    $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels fixed."""
+    r"""Sample an image pixel by pixel, and compute the effect of pixel j on the probability of ink $p_i$ of pixel i.
+
+    It is $p_i(x_j = 1) - p_i(x_j = 0)$, with all other pixels as sampled."""
     u = torch.tensor(uniforms(seed, model.n), dtype=torch.float64)
     state, x, p = model.start(1), [], []
     for i in range(model.n):
@@ -58,7 +59,7 @@ class DrawnDigit(Explorable):
     models   {name: model of square binary images}; None for a PixelCNN and a gated PixelCNN, trained on 8 x 8 digits
     network  index of the selected model
     drawing  index of the selected sample of this model, 0 to 2
-    steps    number of pixels of the sample that are shown
+    steps    number of pixels of the sample that are shown, 0 to n; the others are hidden
     pixel    index of the selected pixel, row by row
 
     Raises ValueError for other models and values out of range.
@@ -70,7 +71,7 @@ class DrawnDigit(Explorable):
     _esm = script("drawn_digit")
     _css = style("drawn_digit")
     side = traitlets.Int().tag(sync=True)
-    traces = traitlets.List().tag(sync=True)                         # of each network: its name and its samples
+    traces = traitlets.List().tag(sync=True)                         # for each network: its name and its samples
     network = Whole(0, 0, lambda figure: len(figure._traces) - 1).tag(sync=True)
     drawing = Whole(0, 0, len(SEEDS) - 1).tag(sync=True)
     steps = Whole(0, 0, lambda figure: figure._n).tag(sync=True)
@@ -82,7 +83,8 @@ class DrawnDigit(Explorable):
             models = {name: hub.load(STATIC / "weights" / weights) for name, weights in WEIGHTS.items()}
         n = {_check(model).n for model in models.values()}
         if len(n) != 1:
-            raise ValueError(f"models has images of {sorted(n)} pixels; expected one or more models, all of one size")
+            raise ValueError(f"models has images of {sorted(n)} pixels; expected one or more models, with images "
+                             "of the same size")
         self._n, = n
         self._traces = [[trace(model.double().eval(), seed) for seed in SEEDS] for model in models.values()]
         lower = torch.ones(self._n, self._n).tril(-1).bool()
@@ -91,8 +93,8 @@ class DrawnDigit(Explorable):
             for t in drawings]} for name, drawings in zip(models, self._traces)]
         size = sum(len(d["effect"]) for each in stored for d in each["drawings"])
         if size > LIMIT:
-            raise ValueError(f"models has samples of {size:,} bytes; expected at most {LIMIT:,}, so fewer models or "
-                             "smaller images")
+            raise ValueError(f"models has effects of {size:,} characters in base64; expected at most {LIMIT:,}: pass "
+                             "fewer models or smaller images")
         side = round(self._n ** 0.5)
         at = side * (side // 2) + side // 2
         super().__init__(**{"side": side, "traces": stored, "steps": at, "pixel": at,

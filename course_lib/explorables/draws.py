@@ -1,10 +1,10 @@
-"""Random numbers that Python and the browser compute alike."""
+"""Pseudorandom numbers that Python and the JavaScript of the figures compute alike."""
 
 from __future__ import annotations
 
 
 def uniforms(seed: int, num: int) -> list[float]:
-    """The first `num` uniform numbers in (0, 1) of a seed, by 32-bit xorshift (Marsaglia 2003)."""
+    """Return `num` pseudorandom numbers, uniform in (0, 1), by 32-bit xorshift (Marsaglia 2003) from `seed`."""
     state = (seed * 2654435769) % 2**32 or 1                         # spreads small seeds; 0 is a fixed point
     out = []
     for _ in range(num):

@@ -1,7 +1,7 @@
 r"""Paths of three optimizers on a loss surface.
 
-`path` computes the reference values with the optimizers of the library, (2.4), (2.6) and (2.7). All three have the same noise
-in the gradient, which simulates a mini-batch.
+`path` computes them with the optimizers of the library, equations (2.4), (2.6) and (2.7). The noise in the gradient,
+which simulates a mini-batch, is the same for all three.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from course_lib.basics import SGD, Adam, Momentum
 from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.explorables.draws import uniforms
 
-NOISE, FAR, LONGEST = 0.3, 1e6, 100
+NOISE, FAR, LONGEST = 0.3, 1e6, 100      # standard deviation of the noise, largest coordinate, largest number of steps
 RATES = (0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 OPTIMIZERS: dict[str, Callable] = {"SGD": SGD, "momentum": Momentum, "Adam": Adam}
-# name -> loss, gradient, from two numbers each
+# {name: (loss, its gradient)}, both functions of x and y
 SURFACES: dict[str, tuple[Callable, Callable]] = {
     "valley": (lambda x, y: 0.1 * (x - 1) ** 2 + 5 * (y - 0.5) ** 2, lambda x, y: (0.2 * (x - 1), 10 * (y - 0.5))),
     "bowl": (lambda x, y: 0.5 * (x - 1) ** 2 + 0.5 * (y - 0.5) ** 2, lambda x, y: (x - 1, y - 0.5)),
@@ -31,9 +31,9 @@ TITLES = {"valley": "an elongated quadratic loss", "bowl": "a round quadratic lo
 
 
 def noise(seed: int, steps: int) -> list[tuple[float, float]]:
-    r"""A pair of samples of $\mathcal N(0, 1)$ for each of `steps` steps, by the Box-Muller transform.
+    r"""Return a pair of samples of $\mathcal N(0, 1)$ for each of `steps` steps, by the Box-Muller transform.
 
-    seed  seed of `uniforms`
+    seed  seed of the uniform numbers
     """
     u = uniforms(seed, 2 * steps)
     size = [math.sqrt(-2 * math.log(a)) for a in u[::2]]
@@ -42,11 +42,14 @@ def noise(seed: int, steps: int) -> list[tuple[float, float]]:
 
 def path(surface: str, optimizer: str, rate: float, start: Sequence[float], steps: int, sigma: float = 0.0,
          seed: int = 1) -> Float[Tensor, "steps 2"]:
-    """The iterates of an optimizer, `start` first; the path ends early if a coordinate exceeds FAR.
+    """Return the iterates (x, y) of an optimizer, `start` first, in `steps` + 1 rows.
+
+    The path ends early if the absolute value of a coordinate exceeds FAR.
 
     surface    key of SURFACES
     optimizer  key of OPTIMIZERS
     rate       learning rate
+    start      initial point (x, y)
     steps      number of steps
     sigma      standard deviation of the noise that is added to the gradient
     seed       seed of the noise
@@ -64,7 +67,7 @@ def path(surface: str, optimizer: str, rate: float, start: Sequence[float], step
 
 
 class LossSurface(Explorable):
-    """SGD, momentum and Adam from one start on one surface, each at its own rate.
+    """The paths of SGD, momentum and Adam from one initial point on a loss surface, each with its own learning rate.
 
     surface  "valley" (curvatures 0.2 and 10), "bowl" or "saddle"
     start    initial point (x, y), x from -3 to 3, y from -2 to 2
@@ -72,7 +75,7 @@ class LossSurface(Explorable):
     steps    number of steps, 0 to 100
     noisy    add noise of standard deviation 0.3 to the gradient
     seed     seed of the noise
-    shown    whether the paths of SGD, momentum and Adam are shown
+    shown    three booleans: whether the paths of SGD, momentum and Adam are shown
 
     Raises ValueError for values other than these.
 
@@ -93,7 +96,7 @@ class LossSurface(Explorable):
 
     @property
     def paths(self) -> list[Float[Tensor, "steps 2"]]:
-        """The paths of SGD, momentum and Adam: the iterates, the start first."""
+        """The paths of SGD, momentum and Adam, from `path`."""
         return [path(self.surface, name, rate, self.start, self.steps, NOISE * self.noisy, self.seed)
                 for name, rate in zip(OPTIMIZERS, self.rates)]
 
@@ -111,7 +114,7 @@ class LossSurface(Explorable):
     def _valid_start(self, proposal):
         value = proposal["value"]
         if len(value) != 2 or abs(value[0]) > 3 or abs(value[1]) > 2:
-            raise ValueError(f"start is {value}; expected (x, y), x from -3 to 3 and y from -2 to 2")
+            raise ValueError(f"start is {value}; expected [x, y], with x from -3 to 3 and y from -2 to 2")
         return value
 
     @traitlets.validate("rates")

@@ -1,8 +1,8 @@
 r"""States and gates of a small character LSTM on a text that the reader types; one gate can be fixed.
 
-The model runs in the browser, with weights in half precision. `run` computes the reference values in float64 from the same
-weights. Cells and letters are counted from 0 here, cells from 1 in the figure. Two line ends precede every text, as before a
-speaker in the training data.
+The model runs in the browser, with weights in half precision. `run` computes the same values in Python in float64 from
+the same weights. Cells and letters are counted from 0 here, cells from 1 in the figure. Two line ends precede every
+text, as before a speaker in the training data.
 """
 
 from __future__ import annotations
@@ -21,33 +21,36 @@ from course_lib.recurrent import LSTMCell, RecurrentLM
 from course_lib.tokenizers import CharTokenizer
 
 WEIGHTS = "lstm-letters"
-LIMIT = 90_000                                                       # maximum number of characters of weights
-BEFORE, LONGEST = "\n\n", 160
+LIMIT = 90_000                                                       # maximum number of base64 characters of weights
+BEFORE, LONGEST = "\n\n", 160                                        # text before `typed`, its largest length
 START = "ROMEO:\nThe night is long, and I go.\nFarewell!\n"
-GATES = ("i", "f", "o")
-HELD = ("", *(f"{gate}={value}" for gate in GATES for value in (0, 1)))
+GATES = ("i", "f", "o")                                              # input, forget and output gate
+HELD = ("", *(f"{gate}={value}" for gate in GATES for value in (0, 1)))          # allowed values of `held`
 
 
 class Run(NamedTuple):
-    """The states of the model on T letters, row t after letter t."""
+    """The states of the model with H cells on T letters; row t is after letter t."""
 
     gates: Float[Tensor, "T three H"]                                # input, forget and output gates
     c: Float[Tensor, "T H"]                                          # memory cells
     h: Float[Tensor, "T H"]                                          # hidden states
-    logits: Float[Tensor, "T V"]                                     # of the next letter
+    logits: Float[Tensor, "T V"]                                     # logits of the next letter
 
 
 def lstm_of(model: RecurrentLM) -> LSTMCell:
-    """The LSTM cell of the model."""
+    """Return the single LSTM layer of the model."""
     cell, = model.layers.cells
     return cell
 
 
 @torch.no_grad()
 def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -> Run:
-    r"""$c_t = f_t \odot c_{t-1} + i_t \odot g_t$, $h_t = o_t \odot \tanh c_t$ for each letter of `ids`.
+    r"""Compute $c_t = f_t \odot c_{t-1} + i_t \odot g_t$ and $h_t = o_t \odot \tanh c_t$ for each letter of `ids`.
 
-    held  "" or a gate of `cell` with a fixed value, such as "f=1"
+    i, f and o are the input, forget and output gates, and g is the candidate for the memory.
+
+    cell  index of the cell whose gate can be fixed
+    held  the gate and its fixed value, such as "f=1"; "" fixes none
     """
     lstm = lstm_of(model)
     h, c = (part[0] for part in lstm.zeros(1))
@@ -65,15 +68,15 @@ def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -
 
 
 def parameters(model: RecurrentLM) -> list[Tensor]:
-    """The parameters in the order of the script: W_x, W_h and b of the LSTM, weight and bias of the output layer."""
+    """Return W_x, W_h and b of the LSTM, then weight and bias of the output layer, in the order of lstm_letters.js."""
     lstm = lstm_of(model)
     return [lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias]
 
 
 class LstmLetters(Explorable):
-    """An LSTM of 48 cells on tiny Shakespeare, letter by letter.
+    """The states and gates of an LSTM with 48 cells, trained on tiny Shakespeare, letter by letter.
 
-    typed   the text, at most 160 letters of the model's vocabulary
+    typed   the text, at most 160 characters of the model's vocabulary
     letter  index of the selected letter; 0 and 1 are the line ends before the text
     cell    index of the selected cell
     held    "" or a fixed gate of that cell: "i=0", "i=1", "f=0", ..., "o=1"
@@ -89,7 +92,7 @@ class LstmLetters(Explorable):
     weights = traitlets.Unicode().tag(sync=True)
     symbols = traitlets.List(traitlets.Unicode()).tag(sync=True)
     hidden = traitlets.Int().tag(sync=True)
-    follows = traitlets.Dict().tag(sync=True)                        # measured: cell, and two correlations
+    follows = traitlets.Dict().tag(sync=True)                        # measured: a cell and its correlations
     typed = traitlets.Unicode(START).tag(sync=True)
     letter = Whole(0, 0, LONGEST + 1).tag(sync=True)
     cell = Whole(0, 0, lambda figure: figure._hidden - 1).tag(sync=True)
@@ -144,5 +147,5 @@ class LstmLetters(Explorable):
             raise ValueError(f"typed contains {', '.join(map(repr, unknown))}; expected only characters of "
                              f"{''.join(self._symbols)!r}")
         if len(value) > LONGEST:
-            raise ValueError(f"typed has {len(value)} letters; expected at most {LONGEST}")
+            raise ValueError(f"typed has {len(value)} characters; expected at most {LONGEST}")
         return value

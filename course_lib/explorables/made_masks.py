@@ -1,8 +1,8 @@
 r"""The masks of a MADE on three to five variables, for any order and degrees.
 
-The masks are those of `course_lib.density.made.made_masks`: $m_k \ge m_j$ into a hidden layer, $m_i > m_j$ into the output.
-The functions below compute the reference values. Variables are counted from 0 here, from 1 in the figure. Degrees of hidden
-units are 1 to n; a MADE samples 1 to n - 1, since a unit of degree n is not connected to any output.
+`course_lib.density.made.made_masks` computes them from the degrees m: unit j of a layer is connected to unit k of the
+next hidden layer if $m_k \ge m_j$, to output i if $m_i > m_j$. Variables are counted from 0 here, from 1 in the figure.
+Degrees of hidden units are 1 to n; a MADE samples 1 to n - 1, since a unit of degree n is not connected to any output.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.draws import uniforms
 from course_lib.show.masks import idle
 
-SMALLEST, LARGEST, WIDEST = 3, 5, 6
+SMALLEST, LARGEST, WIDEST = 3, 5, 6                                  # numbers of variables, units of a hidden layer
 
 
 def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool = False) -> list[Bool[Tensor, "_ _"]]:
-    r"""The mask of each layer of connections, from the input on; [k, j] is the connection from unit j to unit k.
+    r"""Return the mask of each layer of connections, from the inputs on; [k, j] is True if unit j feeds unit k.
 
     order    order[k] is the k-th variable
     degrees  degrees of the units of each hidden layer
@@ -35,9 +35,9 @@ def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool 
 
 
 def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
-    """reach[i, j] is True if a path of unmasked connections leads from input j to output i.
+    """Return (n, n): [i, j] is True if a path of unmasked connections leads from input j to output i.
 
-    masks  the mask of each layer of connections, from the input on
+    masks  the mask of each layer of connections, from `masks_of`
     """
     paths = masks[0].double()
     for mask in masks[1:]:
@@ -46,9 +46,9 @@ def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
 
 
 def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor, "..."]]:
-    """Whether each unit has a path to output `output`: a tensor for the inputs, then one for each hidden layer.
+    """Return whether each unit has a path to output `output`: a tensor for the inputs, then one for each hidden layer.
 
-    masks  the mask of each layer of connections, from the input on
+    masks  the mask of each layer of connections, from `masks_of`
     """
     found = [masks[-1][output]]
     for mask in reversed(masks[:-1]):
@@ -57,7 +57,10 @@ def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor,
 
 
 def draw(seed: int, n: int, widths: Sequence[int]) -> list[list[int]]:
-    """Sample degrees for hidden layers of these widths as MADE does: from the minimum of the layer below to n - 1."""
+    """Sample the degrees of hidden layers with `widths` units, for n variables; return a list for each layer.
+
+    The degrees of a layer are uniform from the minimum degree of the layer below to n - 1.
+    """
     u, low, degrees = iter(uniforms(seed, sum(widths))), 1, []
     for width in widths:
         degrees.append([low + int(next(u) * (n - low)) for _ in range(width)])
@@ -91,7 +94,7 @@ class MadeMasks(Explorable):
 
     @property
     def masks(self) -> list[Bool[Tensor, "_ _"]]:
-        """The mask of each layer of connections, from the input on."""
+        """The mask of each layer of connections, from the inputs on, as in `masks_of`."""
         return masks_of(self.order, self.degrees, self.leak)
 
     @property
@@ -101,12 +104,12 @@ class MadeMasks(Explorable):
 
     @property
     def dead(self) -> list[list[int]]:
-        """For each hidden layer, the units without a path from an input or to an output."""
+        """For each hidden layer, the indices of the units without a path from an input or to an output."""
         return [row.nonzero().flatten().tolist() for row in idle(self.masks)]
 
     @property
     def verdict(self) -> str:
-        """The error of `check_causal`, or the statement that the model is causal."""
+        """A sentence with the error of `check_causal`, or, if there is none, that the model is causal."""
         own = self.reads.diagonal().nonzero().flatten().tolist()
         return ("The contract, which counts from 0: "
                 f"factor {own[0]} depends on x_{own[0]}, which is the variable that it predicts." if own
@@ -149,7 +152,7 @@ class MadeMasks(Explorable):
         if not -1 <= output < n:
             raise ValueError(f"output is {output}; expected 0 to {n - 1}, or -1 for none")
         if not 1 <= len(value) <= 2 or not all(1 <= len(row) <= WIDEST for row in value):
-            raise ValueError(f"degrees is {value}; expected one or two layers of 1 to {WIDEST} units")
+            raise ValueError(f"degrees is {value}; expected one or two layers, each a list of 1 to {WIDEST} degrees")
         wrong = [m for row in value for m in row if not 1 <= m <= n]
         if wrong:
             raise ValueError(f"degrees contains {wrong[0]}; expected degrees from 1 to {n}")

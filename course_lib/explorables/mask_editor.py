@@ -1,7 +1,6 @@
 """Attention weights under an editable mask, and the dependence of outputs on inputs after one and two layers.
 
-Words are counted from 0 here, from 1 in the figure. `mask[i][j]` is True if word i may attend to word j. The functions below
-compute the reference values.
+Words are counted from 0 here, from 1 in the figure. `mask[i][j]` is True if word i may attend to word j.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SCORES = [[0.3, 1.2, -0.5, 0.8, 0.1],                               # made for t
           [-0.7, 1.8, 0.2, 1.3, -0.4],
           [0.9, 0.6, 2.1, -0.3, 0.5],
           [0.2, -1.0, 0.7, 1.4, -0.6]]
-MOST = 8                                                             # words
+MOST = 8                                                             # largest number of words
 
 
 def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> Float[Tensor, "n n"]:
@@ -36,9 +35,10 @@ def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> F
 
 
 def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"]:
-    """[i, j]: number of the first layer, from 1, after which output i can depend on input j; 0 if none of the `layers`.
+    """Return (n, n): [i, j] is the smallest number of layers after which output i can depend on input j.
 
-    A layer has a residual connection, so output i depends on input i.
+    It is 0 if output i cannot depend on input j after `layers` layers. A layer has a residual connection, so output i
+    depends on input i.
     """
     step = mask | torch.eye(len(mask), dtype=torch.bool)
     reached, first = torch.eye(len(mask), dtype=torch.bool), torch.zeros(mask.shape, dtype=torch.long)
@@ -49,9 +49,9 @@ def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"
 
 
 def presets(n: int) -> dict[str, list[list[bool]]]:
-    """{name: mask (n, n)}: mask[i][j] is True if word i, a query, may attend to word j, a key.
+    """Return {name: mask of n rows of n booleans}, for n words; in the masks with padding, the last word is padding.
 
-    n  number of words; in the masks with padding the last word is padding
+    Entry [i][j] is True if word i, a query, may attend to word j, a key.
     """
     rows = range(n)
     return {
@@ -64,7 +64,7 @@ def presets(n: int) -> dict[str, list[list[bool]]]:
 
 
 def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
-    """A sentence on whether a model for the text `words` with this mask in both layers is causal."""
+    """Return a sentence on whether a model of two layers, both with this mask, is causal for the text `words`."""
     first, n = first_layer(mask), len(words)
     later = [(i, j) for i in range(n) for j in range(i + 1, n) if first[i, j]]
     if not later:
@@ -78,12 +78,12 @@ def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
 class MaskEditor(Explorable):
     """Attention weights of a short sentence under an editable mask.
 
-    words   two to eight words; None for an example
-    scores  attention scores (n, n) before the softmax, row i for query i; given if `words` are given
-    mask    n rows of n booleans: mask[i][j] is True if word i may attend to word j
+    words   two to eight words; None for an example with its scores
+    scores  attention scores (n, n) before the softmax, row i for query i; required with `words`
+    mask    n rows of n booleans: mask[i][j] is True if word i may attend to word j; causal by default
 
-    Set `mask` and the figure updates; changes by the reader set it too. `apply(name)` sets one of `presets(n)`. Raises
-    ValueError for scores or a mask of another shape.
+    Setting `mask` updates the figure, and changes in the figure set it. `apply(name)` sets one of `presets(n)`. Raises
+    ValueError for a number of words outside this range, and for scores or a mask of another shape.
 
     >>> figure = MaskEditor()
     >>> figure.apply("causal")
@@ -100,7 +100,8 @@ class MaskEditor(Explorable):
 
     def __init__(self, words: Sequence[str] | None = None, scores=None, **traits):
         if (words is None) != (scores is None):
-            raise ValueError("words and scores belong together; expected both or neither")
+            raise ValueError("words and scores belong together; expected both or neither, got only "
+                             f"{'scores' if words is None else 'words'}")
         words = list(WORDS if words is None else words)
         n = len(words)
         if not 2 <= n <= MOST:
@@ -118,21 +119,21 @@ class MaskEditor(Explorable):
 
     @property
     def weights(self) -> Float[Tensor, "n n"]:
-        """The attention weights under the mask, float64."""
+        """The attention weights under the mask, in float64; row i is query i."""
         return masked_weights(torch.tensor(self.scores, dtype=torch.float64), torch.tensor(self.mask))
 
     @property
     def reach(self) -> Int[Tensor, "n n"]:
-        """The number of layers after which output i depends on input j, 1 or 2; 0 if two are not enough."""
+        """[i, j]: smallest number of layers, 1 or 2, after which output i can depend on input j; 0 if there is none."""
         return first_layer(torch.tensor(self.mask))
 
     @property
     def verdict(self) -> str:
-        """A sentence on whether the mask is causal."""
+        """A sentence on whether a model of two layers with this mask is causal."""
         return verdict(self.words, torch.tensor(self.mask))
 
     def apply(self, name: str) -> None:
-        """Set a preset mask. Raises ValueError for an unknown name."""
+        """Set `mask` to the preset of this name in `presets(n)`. Raises ValueError for an unknown name."""
         offered = presets(len(self.words))
         if name not in offered:
             raise ValueError(f"name is {name!r}; expected one of {', '.join(map(repr, offered))}")
@@ -151,5 +152,5 @@ class MaskEditor(Explorable):
     def _valid_mask(self, proposal):
         mask, n = proposal["value"], len(self.words)
         if n and [len(row) for row in mask] != [n] * n:
-            raise ValueError(f"mask has rows of {[len(row) for row in mask]}; expected {n} rows of {n}")
+            raise ValueError(f"mask has rows of {[len(row) for row in mask]}; expected {n} rows of {n} booleans each")
         return mask

@@ -1,7 +1,7 @@
 r"""Completion of a small image by a trained NADE: the reader sets some pixels, and the model samples the others.
 
-`run` computes the reference values, which depend on the given pixels, the number of steps and a seed. The figure stores the
-weights as float32.
+`run` computes the image and its probabilities from the given pixels, the number of steps and a seed. The figure stores
+the weights as float32. A pixel without a value is called open.
 """
 
 from __future__ import annotations
@@ -20,27 +20,31 @@ from course_lib.density.nade import NADE
 from course_lib.explorables.base import Explorable, Whole, as_base64, script, style
 from course_lib.explorables.draws import uniforms
 
-LIMIT = 100_000                                                      # maximum number of bytes of weights
-OPEN = -1                                                            # a pixel without a value
+LIMIT = 100_000                                                      # maximum number of bytes of parameters
+OPEN = -1                                                            # code of a pixel without a value
 
 
 class Run(NamedTuple):
-    """The state after some steps. Entry i of x and p belongs to pixel i, whatever the order of the model."""
+    """The image of n pixels after some steps. Entry i of x and p is pixel i, row by row, whatever the model's order."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty, -1 open
-    p: Float[Tensor, " n"]                                           # p(x_i = 1 | earlier pixels); NaN if one is open
-    known: int                                                       # pixels before the first open one in the order
-    log_prob: float                                                  # of the first `known` pixels, in nats
+    p: Float[Tensor, " n"]                                           # p(x_i = 1 | earlier pixels); NaN if one of them
+                                                                     # is open
+    known: int                                                       # number of pixels before the first open one
+    log_prob: float                                                  # ln p of the first `known` pixels, in nats
 
 
 @torch.no_grad()
 def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
     r"""Visit the first `steps` pixels in the model's order: keep the given pixels and sample the others.
 
-    The pixel i at step k is sampled by inverse CDF: it is 1 if $u_k \ge 1 - \hat x_i$, else 0, where $\hat x_i = p(x_i = 1
-    \mid x_{<i})$ and $u_k$ is a uniform number drawn with `seed`. Given pixels that immediately follow the last step are
-    visited too. If a given pixel comes after a missing one in the order, the samples do not follow
-    $p(\text{missing} \mid \text{given})$, because a pixel is conditioned only on the pixels before it.
+    given  value of each pixel, 1 or 0, or -1 if it is open
+    seed   seed of the uniform numbers
+
+    The pixel i at step k is sampled by inverse CDF: it is 1 if $u_k \ge 1 - \hat x_i$, else 0, where $u_k$ is a uniform
+    number and $\hat x_i = p(x_i = 1 \mid x_{<i})$. Given pixels that immediately follow the last step are visited too.
+    If a given pixel comes after an open one in the order, the samples do not follow
+    $p(\text{open} \mid \text{given})$, because a pixel is conditioned only on the pixels before it.
     """
     x, p, total = torch.tensor(list(given)), torch.full((model.n,), torch.nan, dtype=torch.float64), 0.0
     state, u, k = model.start(1), uniforms(seed, model.n), 0
@@ -63,8 +67,9 @@ def pack(model: NADE) -> str:
 
 
 def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> list[dict]:
-    """The upper and the lower half of each binary image as given pixels, labeled with its digit.
+    """Return a dict for each half of each image: its "label", and "given", the n pixels with the other half open.
 
+    images   binary images of n pixels, row by row
     classes  the digit of each image
     """
     n, found = images.shape[1], []
@@ -80,11 +85,11 @@ class NadePixels(Explorable):
     """Completion of a small image by a trained NADE, one pixel at a time.
 
     model        a NADE of binary pixels, n a square number; None for "nade-digits", with halves of two test digits
-    given        known pixels, n numbers row by row: 1 ink, 0 empty, -1 open
+    given        given pixels, n numbers row by row: 1 ink, 0 empty, -1 open
     steps, seed  number of pixels that are visited in the order of the model, and seed of their samples
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for another kind of model,
-    weights above 100,000 bytes, and other values.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    another kind of model, for parameters above 100,000 bytes, and for other values.
 
     >>> print(NadePixels(seed=3).text().splitlines()[-2])
     pixels known in the order: 0 of 64, log-probability 0.0000 nats
@@ -121,7 +126,7 @@ class NadePixels(Explorable):
 
     @property
     def exact(self) -> bool:
-        """Whether the given pixels precede the open ones, so that samples are conditioned on all of them."""
+        """Whether the given pixels precede the open ones in the order, so samples are conditioned on all of them."""
         is_open = [self.given[i] == OPEN for i in self.order]
         return is_open == sorted(is_open)
 

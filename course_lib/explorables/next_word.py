@@ -1,6 +1,6 @@
 r"""The distribution of the next word after two prefixes, under temperature, top-k and top-p.
 
-`after` computes the reference values by `course_lib.decoding.reshape`, over the whole vocabulary of a word n-gram.
+`after` computes it by `course_lib.decoding.reshape`, over the whole vocabulary of V words of a word n-gram.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from course_lib.tokenizers import WordTokenizer
 
 CONTEXTS = ("in the", "the old", "at the", "he", "she could", "of the")     # the first two are shown first
 CUTS = ("none", "top-k", "top-p", "both")
-MOST_SYMBOLS, MOST_CONTEXTS, MOST_DRAWS = 2000, 8, 40
+MOST_SYMBOLS, MOST_CONTEXTS, MOST_DRAWS = 2000, 8, 40                # largest vocabulary, number of prefixes, `draws`
 
 
 class Setting(NamedTuple):
-    """How `after` reshapes a distribution."""
+    """How `after` changes a distribution."""
 
-    cut: str = "top-k"                                               # "none", "top-k", "top-p" or "both"
-    temperature: float = 1.0
+    cut: str = "top-k"                                               # "none", "top-k", "top-p" or "both" (k, then p)
+    temperature: float = 1.0                                         # log-probabilities are divided by it
     top_k: int = 5                                                   # number of words that top-k keeps
     top_p: float = 0.6                                               # probability mass that top-p keeps
     late: bool = False                                               # apply the temperature after the cut
@@ -43,15 +43,16 @@ class Setting(NamedTuple):
 class After(NamedTuple):
     """A distribution of the next word after temperature, top-k and top-p."""
 
-    log_p: Float[Tensor, " V"]                                       # normalized; -inf for excluded words
+    log_p: Float[Tensor, " V"]                                       # ln p of each word; -inf for excluded words
     kept: Bool[Tensor, " V"]                                         # True for words that are not excluded
-    mass: float                                                      # probability of the kept words before the cut
+    mass: float                                                      # probability of the kept words before top-k, top-p
 
 
 def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
-    """Apply temperature, top-k and top-p of `setting`, in this order, to the distribution `log_p` of the next word.
+    """Apply temperature, top-k and top-p, in this order, to a distribution of the next word.
 
-    If `setting.late`, the temperature is applied last.
+    log_p    ln p of each word
+    setting  values of temperature, top-k and top-p; if `setting.late`, the temperature is applied last
     """
     k = setting.top_k if setting.cut in ("top-k", "both") else None
     p = setting.top_p if setting.cut in ("top-p", "both") else None
@@ -66,12 +67,12 @@ def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
 
 
 def ranked(log_p: Float[Tensor, " V"]) -> list[int]:
-    """The ids of all words by decreasing probability; ties by decreasing id, as in top-p."""
+    """Return the ids of all words by decreasing probability; ties by decreasing id, as in top-p."""
     return log_p.sort(stable=True).indices.flip(0).tolist()
 
 
 def spelt(symbol: str) -> str:
-    """A symbol as text: punctuation in quotes, spaces and line ends as visible characters.
+    """Write a symbol as text: punctuation in quotes, spaces and line ends as visible characters.
 
     >>> [spelt(symbol) for symbol in (" sea", ".", " ")]
     ['sea', '“.”', '␣']
@@ -84,7 +85,7 @@ def spelt(symbol: str) -> str:
 
 @lru_cache(maxsize=1)
 def prose_model() -> tuple[NGram, WordTokenizer]:
-    """The trigram model of chapter decoding and its tokenizer, on the prose of the course in lower case."""
+    """Return the trigram model of chapter decoding, fitted to the course's prose in lower case, and its tokenizer."""
     sentences = re.findall(r"\S[^.?!]*[.?!]", load_prose("train").lower())
     words = WordTokenizer.fit("\n".join(sentences), unk="<unk>", bos="<s>", eos="</s>")
     model = NGram(n=3, vocab_size=len(words.vocabulary), bos_id=words.vocabulary.bos_id, smoothing="kneser-ney")
@@ -93,18 +94,19 @@ def prose_model() -> tuple[NGram, WordTokenizer]:
 
 
 class NextWord(Explorable):
-    """The most probable next words after two prefixes, and the words that the settings keep.
+    """The most probable next words after two prefixes, and the words that temperature, top-k and top-p keep.
 
-    contexts      2 to 8 prefixes
-    model, words  a language model and its tokenizer; None for the n-gram of chapter decoding
+    contexts      2 to 8 prefixes, each a text of at least one token
+    model, words  a language model and its tokenizer; None for the trigram model of chapter decoding
     left, right   indices of the two selected prefixes
     cut           "none", "top-k", "top-p" or "both"
-    temperature   0 to 2
+    temperature   temperature, 0 to 2
     top_k, top_p  number of words that top-k keeps, from 1; probability mass that top-p keeps, 0 < top_p <= 1
     late          apply the temperature after top-k and top-p; `course_lib.decoding` applies it before them
     draws, seed   number of samples, 0 to 40, and their seed, 0 or more
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    values out of range.
 
     >>> print(NextWord().text().splitlines()[1])
     after “in the”: keeps 5 of 1,229 words, which hold 0.136 of the mass
@@ -129,11 +131,12 @@ class NextWord(Explorable):
         if isinstance(contexts, str) or not 2 <= len(contexts) <= MOST_CONTEXTS:
             raise ValueError(f"contexts is {contexts!r}; expected a list of 2 to {MOST_CONTEXTS} texts")
         if (model is None) != (words is None):
-            raise ValueError("model and words belong together; expected both or neither")
+            raise ValueError("model and words belong together; expected both or neither, got only "
+                             f"{'words' if model is None else 'model'}")
         model, words = prose_model() if model is None else (model, words)
         symbols = list(words.vocabulary.symbols)
         if len(symbols) > MOST_SYMBOLS:
-            raise ValueError(f"words has {len(symbols)} symbols; expected at most {MOST_SYMBOLS}")
+            raise ValueError(f"words has {len(symbols)} symbols; expected at most {MOST_SYMBOLS} in its vocabulary")
         rows = []
         with torch.no_grad():
             for text in contexts:
@@ -156,15 +159,15 @@ class NextWord(Explorable):
         return self.left, self.right
 
     def log_p(self, i: int) -> Float[Tensor, " V"]:
-        """ln p of every word after prefix i, before temperature, top-k and top-p, in float64."""
+        """ln p of each of V words after prefix i of `contexts`, before temperature, top-k and top-p, in float64."""
         return self._rows[i]
 
     def after(self, i: int) -> After:
-        """The distribution of the next word after prefix i, reshaped by `setting`."""
+        """The distribution of the next word after prefix i of `contexts`, changed by `setting`."""
         return after(self.log_p(i), self.setting)
 
     def drawn(self, i: int) -> list[int]:
-        """The ids of `draws` words sampled after prefix i by inverse CDF; all prefixes use the same uniform numbers."""
+        """Sample the ids of `draws` words after prefix i by inverse CDF; all prefixes use the same uniform numbers."""
         changed = self.after(i).log_p
         u = torch.tensor(stated_uniforms(self.seed, self.draws), dtype=torch.float64)
         family = Categorical(len(changed))

@@ -1,7 +1,7 @@
 r"""The receptive field and the blind spot of a pixel in a masked convolutional network.
 
-`field` computes the reference values by `ImageModel.receptive_field`. Pixels, rows and columns are counted from 0 here, from 1
-in the figure.
+`field` computes the receptive field by `ImageModel.receptive_field`. Pixels, rows and columns are counted from 0 here,
+from 1 in the figure. A value is one color of one pixel.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from torch import Tensor
 from course_lib.explorables.base import Explorable, OneOf, Whole, script, style
 from course_lib.pixels import GatedPixelCNN, ImageModel, PixelCNN
 
-SIDE, DEEPEST, EVER = 11, 14, 2 * 11                                 # more than EVER layers add nothing
+SIDE, DEEPEST, EVER = 11, 14, 2 * 11                                 # side in pixels, largest depth; more layers than
+                                                                     # EVER do not enlarge the receptive field
 KINDS = {"pixelcnn": PixelCNN, "gated": GatedPixelCNN}
+# characters of `ReceptiveField.text` for `kinds`
 MARKS = {"self": "@", "reads": "#", "not yet": "o", "never": "x", "later": ".", "leak": "!"}
 
 
 class _ShowsItself:
-    """Use mask B in every layer, also in the first."""
+    """Mixin that uses mask B in every layer, also in the first, so that a pixel depends on itself."""
 
     def field_of(self, seen, layer, kind):
         return super().field_of(seen, layer, "B")
@@ -35,24 +37,25 @@ class _OpenGated(_ShowsItself, GatedPixelCNN):
 
 
 def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str) -> ImageModel:
-    """An untrained network for images of SIDE x SIDE pixels.
+    """Return an untrained network for images of SIDE x SIDE pixels.
 
-    `kind` is the `network` of `ReceptiveField`; the other arguments have the same names in both.
+    kind  "pixelcnn" or "gated"; the other arguments are described in `ReceptiveField`
     """
     classes = KINDS if mask == "A" else {"pixelcnn": _OpenPixelCNN, "gated": _OpenGated}
     return classes[kind]((colors, SIDE, SIDE), 2 * colors, depth, first, kernel)
 
 
 def field(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str, variable: int) -> Bool[Tensor, " n"]:
-    """True for each value on which the factor of value `variable` depends; value c SIDE^2 + p is color c of pixel p.
+    """Return True for each value on which the factor of the value with index `variable` depends.
 
-    The other arguments are as in the function `network`.
+    Index c SIDE^2 + p is color c of pixel p. `kind` is "pixelcnn" or "gated"; the other arguments are described in
+    `ReceptiveField`.
     """
     return network(kind, first, kernel, depth, colors, mask).receptive_field[variable]
 
 
 class ReceptiveField(Explorable):
-    """The receptive field of a pixel for given masks, kernels, depth and colors.
+    """Interactive figure of the receptive field of a pixel for given masks, kernels, depth and colors.
 
     network  "pixelcnn", with one stack of layers, or "gated", with two
     first    size of the first kernel: 3, 5 or 7
@@ -84,7 +87,7 @@ class ReceptiveField(Explorable):
 
     @property
     def kinds(self) -> list[str]:
-        """The relation of each value to the selected one, a string per value, color by color and row by row.
+        """The relation of each value to the selected value, as a string, color by color and row by row.
 
         "self"     the selected value
         "reads"    in the receptive field

@@ -1,7 +1,7 @@
 r"""Sinusoidal positional encodings of a sentence, shown as clocks of several frequencies.
 
-The hand of clock i at position k is $(\sin \omega_i k, \cos \omega_i k)$ with $\omega_i = n^{-2i/D}$. The functions of
-`course_lib.transformer.positions` compute the reference values.
+The hand of clock i at position k is $(\sin \omega_i k, \cos \omega_i k)$ with $\omega_i = n^{-2i/D}$, for encodings of
+width D and base n. `course_lib.transformer.positions` computes them; p(k) is the encoding of position k.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ class Sinusoids(Explorable):
 
     words     the sentence, a string or a list of 2 to 16 words
     position  k, index of the selected word
-    offset    o; the position k + o, with which k is compared, must be in the sentence
+    offset    o, from position k to the position k + o with which it is compared, which must be in the sentence
     pair      i, index of the selected clock, 0 to D/2 - 1
-    width     D: 4, 6, 8 or 16
-    base      n: 100, 1000 or 10000
+    width     D, length of an encoding: 4, 6, 8 or 16
+    base      n, base of the frequencies: 100, 1000 or 10000
 
-    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
+    Setting an attribute updates the figure, and changes in the figure set the attribute. Raises ValueError for
+    values out of range.
 
     >>> figure = Sinusoids(words="the cat saw the dog", position=1, offset=2)
     >>> print(figure.text().splitlines()[-1])
@@ -49,13 +50,13 @@ class Sinusoids(Explorable):
     def __init__(self, words: str | list[str] = SENTENCE, **traits):
         words = words.split() if isinstance(words, str) else list(words)
         if not 2 <= len(words) <= MOST_WORDS:
-            raise ValueError(f"words has {len(words)} words; expected 2 to {MOST_WORDS}")
+            raise ValueError(f"words has {len(words)} words; expected 2 to {MOST_WORDS} words")
         traits.setdefault("offset", min(2, len(words) - 1 - traits.get("position", 0)))
         super().__init__(**{"words": words, "alt": f"Sinusoidal positions of “{' '.join(words)}”", **traits})
 
     @property
     def table(self) -> Float[Tensor, "T D"]:
-        """The positional encodings in float64; row k is p(k), of word k."""
+        """The positional encodings of the T words in float64; row k is p(k)."""
         return sinusoidal(len(self.words), self.width, self.base, dtype=float64)
 
     @property
@@ -65,7 +66,7 @@ class Sinusoids(Explorable):
 
     @property
     def distance(self) -> float:
-        """The norm of p(k + o) - p(k), which depends on the offset o only."""
+        """The norm of p(k + o) - p(k), which depends only on the offset o."""
         return offset_distance(self.offset, self.width, self.base)
 
     def text(self) -> str:

@@ -1,7 +1,7 @@
 """A timeline of language models and vector semantics from 1913 to 2023, with links to the chapters.
 
-Slides: "Timeline: Language Modeling and Vector Semantics". Dates are those of the cited publication; `note` states where the
-slide differs. `kind` is "lm" (language model), "vectors" (vector semantics) or "both".
+Slides: "Timeline: Language Modeling and Vector Semantics". The year of a system is the year of the cited publication;
+its "note" states where the slide differs. Its "kind" is "lm" (language model), "vectors" (vector semantics) or "both".
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import traitlets
 from course_lib.explorables.base import Explorable, script, style
 
 KINDS = {"lm": "language models", "vectors": "vector semantics", "both": "both"}
-TICKS = [1913, 1948, 1980, 2003, 2010, 2018, 2023]
+TICKS = [1913, 1948, 1980, 2003, 2010, 2018, 2023]                   # years with a label on the axis
 NOW = 2026                                                           # the axis is logarithmic in years before NOW
 
 
 def axis_position(year: int) -> float:
-    """The position on the axis, 0 for 1913 and 1 for 2023."""
+    """Return the position of a year on the axis, 0 for 1913 and 1 for 2023, logarithmic in the years before NOW."""
     first, last = math.log(NOW - TICKS[0]), math.log(NOW - TICKS[-1])
     return (first - math.log(NOW - year)) / (first - last)
 
@@ -135,7 +135,7 @@ SYSTEMS = [
 class Timeline(Explorable):
     """A timeline of systems with authors, year, idea, source and chapter.
 
-    existing  {slug of a chapter or id of a system: relative address}, such as {"gpt": "21-gpt.ipynb", "shannon":
+    existing  links: {slug of a chapter or id of a system: relative address}, such as {"gpt": "21-gpt.ipynb", "shannon":
               "09-counting-text.ipynb#shannon"}; the id of a system has priority. The book replaces .ipynb by .html
     selected  id of the selected system
     shown     kinds of systems that are shown: some of "lm", "vectors" and "both"
@@ -177,8 +177,8 @@ class Timeline(Explorable):
         known = {s[field] for s in SYSTEMS for field in ("id", "chapter")}
         for key, address in proposal["value"].items():
             if key not in known:
-                raise ValueError(f"existing has the key {key!r}; expected the id of a system on the timeline, such as {SYSTEMS[0]['id']!r}, or the slug of a chapter, "
-                                 f"such as {SYSTEMS[0]['chapter']!r}")
+                raise ValueError(f"existing has the key {key!r}; expected the id of a system on the timeline, such as "
+                                 f"{SYSTEMS[0]['id']!r}, or the slug of a chapter, such as {SYSTEMS[0]['chapter']!r}")
             if not isinstance(address, str) or ":" in address.split("/")[0]:
                 raise ValueError(f"existing[{key!r}] is {address!r}; expected a relative address, such as 'a.ipynb'")
         return proposal["value"]

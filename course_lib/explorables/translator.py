@@ -1,8 +1,9 @@
 r"""A complete encoder-decoder transformer: the reader edits the sentence, inspects activations and ablates heads.
 
-Two networks of 14,616 parameters for the toy language of chapter transformer run in the browser, with weights in half precision. `run`
-computes the reference values in float64 from the same weights. A head is a pair of its part, "encoder", "decoder" or
-"cross", and its index, from 0 here and from 1 in the figure. The output of an ablated head is zero.
+Two networks of 14,616 parameters for the toy language of chapter transformer run in the browser, with weights in half
+precision. `run` computes the same values in Python in float64 from the same weights. A head is a pair of its part,
+"encoder", "decoder" or "cross" (cross-attention), and its index, from 0 here and from 1 in the figure. The output of an
+ablated head is zero. A box of the figure shows a matrix of values, such as the scores of a head; BOXES are their names.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from course_lib.transformer.transformer import Transformer
 
 NETWORKS = ("translator-plain", "translator-dropped")
 MEASURED = STATIC / "weights" / "translator-heads.json"
-LIMIT = 100_000                                                      # maximum number of characters of both networks
+LIMIT = 100_000                                                      # largest number of characters of weights, measured
 PARTS = ("encoder", "decoder", "cross")
 HEADS = tuple((part, head) for part in PARTS for head in range(3))
-STEPS = ("q", "k", "v", "scores", "weights", "out")
+STEPS = ("q", "k", "v", "scores", "weights", "out")                  # boxes of a head
 LONGEST = 11                                                         # maximum output length, with the end token
 BOXES = ("encoder.x", "decoder.x", "encoder.m", "decoder.last", "decoder.logits", "decoder.p",
          *(f"{part}.{name}" for part in PARTS for name in ("normed", "mixed", "sum")),
@@ -44,16 +45,16 @@ START = "the red car sees the white cat"
 
 
 def attention_of(model: Transformer) -> dict[str, MultiHeadAttention]:
-    """The three attention layers of a transformer with one block in encoder and decoder, by part."""
+    """Return {part: its attention layer} of a transformer with one block in the encoder and one in the decoder."""
     (reads,), (writes,) = model.encoder, model.decoder
     return {"encoder": reads.attention, "decoder": writes.attention, "cross": writes.cross_attention}
 
 
 @contextmanager
 def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
-    """A context manager in which the heads `off` are ablated in the model.
+    """Ablate heads of the model inside the `with` block.
 
-    off  pairs (part, index): "encoder", "decoder" or "cross", and the number of the head from 0
+    off  the ablated heads, pairs (part, index)
     """
     with ExitStack() as stack:
         for part, layer in attention_of(model).items():
@@ -62,7 +63,10 @@ def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
 
 
 def _layers(model: Transformer) -> tuple[dict[str, LayerNorm], dict[str, FeedForward]]:
-    """The layer norms and the feed-forward networks, by part."""
+    """Return {part: its layer norm} and {part: its feed-forward network}.
+
+    The feed-forward parts are "ffn1" of the encoder and "ffn2" of the decoder.
+    """
     (reads,), (writes,) = model.encoder, model.decoder
     norms = {"encoder": reads.residual1.norm, "ffn1": reads.residual2.norm, "decoder": writes.residual1.norm,
              "cross": writes.residual2.norm, "ffn2": writes.residual3.norm}
@@ -72,12 +76,13 @@ def _layers(model: Transformer) -> tuple[dict[str, LayerNorm], dict[str, FeedFor
 @torch.no_grad()
 def run(model: Transformer, source: Sequence[int], target: Sequence[int],
         off: Iterable[Sequence] = ()) -> dict[str, Float[Tensor, "_ _"]]:
-    """{box: its matrix of values, one row per word} for all BOXES.
+    """Run the model; return {box: its matrix of values, a row for each token} for all BOXES.
 
-    source, target  ids of the source, and of the decoder input, the start symbol first
-    off             ablated heads, pairs (part, index)
+    source  ids of the source
+    target  ids of the decoder input, the start symbol first
+    off     ablated heads, pairs (part, index)
 
-    Masked scores are minus infinity. Equations (15.3), (15.5) and (15.7), with pre-layer normalization.
+    Masked scores are minus infinity. Equations (19.3), (19.4) and (19.6), with pre-layer normalization as in (19.5).
     """
     found: dict[str, Tensor] = {}
     norms, networks = _layers(model)
@@ -122,9 +127,10 @@ def run(model: Transformer, source: Sequence[int], target: Sequence[int],
 
 
 def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence] = ()) -> tuple[list[int], list[int]]:
-    """Translate the source ids greedily, with the heads `off` ablated.
+    """Translate the source ids by greedy decoding, with the heads `off`, pairs (part, index), ablated.
 
-    Returns the ids of the decoder input, the start symbol first, and of the output, up to and including the end symbol.
+    Returns the ids of the decoder input, the start symbol first, and of the output, up to and including the end symbol,
+    at most LONGEST.
     """
     read: list[int] = [model.bos_id]
     while True:
@@ -135,7 +141,7 @@ def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence
 
 
 def parameters(model: Transformer) -> list[Tensor]:
-    """The parameters of the model, in the order in which the JavaScript of the figure reads them."""
+    """Return the parameters of the model, in the order in which the JavaScript of the figure reads them."""
     norms, networks = _layers(model)
     found = [model.source.weight, model.target.weight]
 
@@ -156,12 +162,12 @@ def parameters(model: Transformer) -> list[Tensor]:
 
 
 def pack(model: Transformer) -> str:
-    """All parameters, row by row, in little-endian half precision and base64."""
+    """Encode all parameters, row by row, in little-endian half precision and base64."""
     return as_base64(parameters(model), torch.float16)
 
 
 def grammar() -> dict:
-    """The toy language for the script: words in the order of their ids, and their translations."""
+    """Return the toy language for the JavaScript: words in the order of their ids, and tables of translations."""
     english, italian = ([words.symbol(i) for i in range(len(words))] for words in language.vocabularies())
     return {"english": english, "italian": italian, "pronouns": language.PRONOUNS,
             **{name: {word: list(pair) for word, pair in table.items()} for name, table in
@@ -170,7 +176,7 @@ def grammar() -> dict:
 
 
 def setting(off: Iterable[Sequence]) -> int:
-    """A set of heads as a 9-bit number: bit k is 1 if head k of HEADS is ablated."""
+    """Encode the ablated heads `off`, pairs (part, index), as a 9-bit number: bit k is 1 if HEADS[k] is ablated."""
     return sum(1 << HEADS.index((part, head)) for part, head in {tuple(pair) for pair in off})
 
 
@@ -182,12 +188,12 @@ class Translator(Explorable):
 
     sentence  an English sentence of the grammar in `course_lib.data.toy_translation`
     network   0, or 1 for the network trained with head dropout
-    off       heads ablated in both networks: pairs such as ["cross", 0]
+    off       heads ablated in both networks, [part, index] each, such as ["cross", 0]
     shown     the selected box, one of BOXES
     place     [row, column] of the selected number in this box, from 0
 
-    Raises ValueError for a sentence outside the grammar and for values out of range. `python -m
-    benchmarks.translators heads` measured the accuracies.
+    Raises ValueError for a sentence outside the grammar and for values out of range. `python -m benchmarks.translators
+    heads` measured the numbers of correct translations.
 
     >>> print(Translator(off=[]).text().splitlines()[1])
     English: the red car sees the white cat
@@ -211,7 +217,8 @@ class Translator(Explorable):
         weights, measured = [pack(model) for model in models], json.loads(MEASURED.read_text("utf-8"))
         size = sum(map(len, weights)) + len(json.dumps(measured))
         if size > LIMIT:
-            raise ValueError(f"the encoded parameters of the two networks have {size:,} characters; expected at most {LIMIT:,}, so use smaller networks")
+            raise ValueError(f"weights and measured have {size:,} characters together; expected at most {LIMIT:,}: use "
+                             "smaller networks")
         self._models, c = [model.double().eval() for model in models], models[0].config
         self._words = language.vocabularies()
         super().__init__(**{
@@ -226,24 +233,27 @@ class Translator(Explorable):
         return [self._words[0].id(word) for word in self.sentence.split()]
 
     def says(self, network: int, off: Iterable[Sequence] = ()) -> str:
-        """The translation of `sentence` by network 0 or 1 with the heads `off` ablated, as text."""
+        """Return the translation of `sentence` by network 0 or 1 as text, with the heads `off` ablated."""
         return language.to_text(torch.tensor(translated(self._models[network], self.ids, off)[1]))
 
     @property
     def result(self) -> dict[str, Float[Tensor, "_ _"]]:
-        """{box: its matrix of values} for the selected network, its own translation and the ablated heads."""
+        """{box: its matrix of values} of `network` on `sentence` and its own translation, with `off` ablated."""
         model = self._models[self.network]
         return run(model, self.ids, translated(model, self.ids, self.off)[0], self.off)
 
     @property
     def seeds(self) -> list[list[dict]]:
-        """The results of each network, one dict per training seed: correct translations with and without each head."""
+        """The results of each network, one dict per training seed, as numbers of correct translations.
+
+        "valid" and "test" are with all heads; "one head off" is {head: number on the test sentences if it is ablated}.
+        """
         from course_lib import hub
         found = f"right of {self.measured['sentences']}"
         return [hub.card(STATIC / "weights" / name).results[found] for name in NETWORKS]
 
     def right(self, network: int, off: Iterable[Sequence] = ()) -> int:
-        """The number of test sentences that network 0 or 1 translates correctly with the heads `off` ablated."""
+        """Return the number of test sentences that network 0 or 1 translates correctly with the heads `off` ablated."""
         return self.measured["networks"][network]["right"][setting(off)]
 
     def text(self) -> str:
@@ -269,11 +279,12 @@ class Translator(Explorable):
     def _valid_heads(self, proposal):
         for pair in proposal["value"]:
             if tuple(pair) not in HEADS:
-                raise ValueError(f"off contains {list(pair)}; expected [part, head] with a part of {', '.join(map(repr, PARTS))} and head 0, 1 or 2")
+                raise ValueError(f"off contains {list(pair)}; expected [part, head] with a part of "
+                                 f"{', '.join(map(repr, PARTS))} and head 0, 1 or 2")
         return proposal["value"]
 
     @traitlets.validate("place")
     def _valid_place(self, proposal):
         if len(proposal["value"]) != 2 or min(proposal["value"]) < 0:
-            raise ValueError(f"place is {proposal['value']}; expected a row and a column, from 0")
+            raise ValueError(f"place is {proposal['value']}; expected a row and a column, 0 or more")
         return proposal["value"]

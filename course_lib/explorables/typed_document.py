@@ -1,6 +1,6 @@
 r"""TF-IDF weights of a document that the reader types, with a collection of six short documents.
 
-`weighed` computes the reference values by `count_words`, `inverse_document_frequency` and `weigh`.
+`weighed` computes the weights by `count_words`, `inverse_document_frequency` and `weigh` of `course_lib.words`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ DOCUMENTS = ("the film is slow and the story is old", "the story of a queen and 
              "the sea is cold and the boat is old", "a boat on the sea in the evening",
              "bread and cheese on the table in the evening", "the baker is at the table with the bread")
 START = "the bread and the sea, the bread and the moon"
-SIGNS = ".,:;?!\"'()"
+SIGNS = ".,:;?!\"'()"                                                # punctuation that is removed
 LONGEST = 200                                                        # maximum number of characters
 
 
 class Weighed(NamedTuple):
-    """The W distinct words of a document in the order of first occurrence, with their weights."""
+    """The W distinct words of a document with their weights, and its similarity to N documents of a collection."""
 
-    words: list[str]
+    words: list[str]                                                 # in the order of first occurrence
     counts: Float[Tensor, " W"]                                      # occurrences in the document
     tf: Float[Tensor, " W"]                                          # counts divided by document length
-    df: Float[Tensor, " W"]                                          # document frequency in the collection
-    idf: Float[Tensor, " W"]                                         # NaN for a word outside the collection
-    weights: Float[Tensor, " W"]                                     # tf-idf; NaN for a word outside the collection
-    cosines: Float[Tensor, " N"]                                     # similarity to each document of the collection
+    df: Float[Tensor, " W"]                                          # number of documents with the word
+    idf: Float[Tensor, " W"]                                         # inverse document frequency; NaN if df is 0
+    weights: Float[Tensor, " W"]                                     # tf * idf; NaN if df is 0
+    cosines: Float[Tensor, " N"]                                     # cosine similarity to each document
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without punctuation at their ends.
+    """Return the words of a text in lower case, without punctuation at their beginning and end.
 
     >>> words_of("The sea, the 'moon'.")
     ['the', 'sea', 'the', 'moon']
@@ -47,7 +47,7 @@ def words_of(text: str) -> list[str]:
 
 
 def weighed(text: str, documents: Sequence[str], added: int = 1) -> Weighed:
-    r"""TF-IDF weights of a text, with the idf $\ln \frac{N + 1}{df + 1}$ + `added` in a collection of N documents."""
+    r"""Compute TF-IDF weights of a text, with the idf $\ln \frac{N + 1}{df + 1}$ + `added` from N documents."""
     docs, typed = [words_of(doc) for doc in documents], words_of(text)
     vocabulary = Vocabulary.of(word for doc in docs for word in doc)
     counts = count_words(docs, vocabulary).double()                  # (N, V)
@@ -69,10 +69,10 @@ def weighed(text: str, documents: Sequence[str], added: int = 1) -> Weighed:
 
 
 class TypedDocument(Explorable):
-    """TF-IDF weights of a typed document, with a small fixed collection, and the nearest document.
+    """TF-IDF weights of a typed document, and the nearest document of a small fixed collection.
 
     typed  the document, at most 200 characters
-    added  1, as in (10.1), or 0: the number added to the logarithm
+    added  the number that is added to the logarithm of the idf: 1, as in equation (13.1), or 0
 
     Raises ValueError for other values.
 
@@ -91,7 +91,7 @@ class TypedDocument(Explorable):
 
     @property
     def result(self) -> Weighed:
-        """The words of the typed document with their weights, and the similarity to each document of the collection."""
+        """The words of the typed document with their weights, and its similarity to each document of the collection."""
         return weighed(self.typed, self.documents, self.added)
 
     def text(self) -> str:

@@ -1,7 +1,8 @@
 r"""A map of word vectors: nearest neighbors, analogies, and ambiguous words.
 
-391 of the 10,000 words of `english-words`, selected by hand. Each vector is scaled and rounded to integers from -127 to 127,
-which changes cosines by at most 0.01. All cosines are computed from the 100 integers; the map shows two dimensions.
+The map has V = 391 of the 10,000 words of `english-words`, selected by hand. Each vector of D = 100 numbers is scaled
+and rounded to integers from -127 to 127, which changes cosines by at most 0.01. All cosines are computed from these
+integers; the map shows two dimensions.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ SENSES = {                                                           # a word, a
 QUESTIONS = (("man", "king", "woman"), ("king", "queen", "actor"), ("brother", "sister", "son"),
              ("he", "she", "his"), ("dog", "dogs", "cat"), ("go", "went", "come"), ("germany", "german", "france"),
              ("germany", "berlin", "france"), ("good", "better", "bad"), ("boy", "girl", "man"))
-VIEWS = ("neighbours", "analogy", "senses")
+VIEWS = ("neighbours", "analogy", "senses")                          # maps of the three functions of these names
 NUM = 8                                                              # words in the list beside the map
 LONGEST = 12                                                         # maximum length of a trail
 
 
 @cache
 def rounded() -> WordVectors:
-    """The words of CHOSEN with their vectors, scaled and rounded to integers from -127 to 127, in float64."""
+    """Return the words of CHOSEN with their vectors, scaled and rounded to integers from -127 to 127, in float64."""
     from course_lib import hub
     rows = hub.load("english-words")(CHOSEN).double()                # (V, D)
     return WordVectors(CHOSEN, (127 * rows / rows.abs().amax(dim=1, keepdim=True)).round())
@@ -73,7 +74,7 @@ def rounded() -> WordVectors:
 
 @cache
 def plane() -> tuple[Float[Tensor, "V 2"], float]:
-    """Projections on the first two principal components, and the fraction of variance that they explain."""
+    """Return the unit vectors in the plane of two principal components, and the fraction of variance explained."""
     unit = rounded().unit()
     centred = unit - unit.mean(dim=0)
     _, s, axes = torch.linalg.svd(centred, full_matrices=False)
@@ -82,24 +83,26 @@ def plane() -> tuple[Float[Tensor, "V 2"], float]:
 
 
 class Drawn(NamedTuple):
-    """The map of a view, and the list of words beside it."""
+    """The map of one view, and the list of words beside it."""
 
     points: Float[Tensor, "V 2"]                                     # position (x, y) of each word on the map
-    scores: Float[Tensor, " V"]                                      # of each word, for the order of the list
-    listed: list[int]                                                # indices of the best words except the given ones
+    scores: Float[Tensor, " V"]                                      # score of each word: a cosine
+    listed: list[int]                                                # indices of the NUM words of largest score, except
+                                                                     # the words that are given
 
 
 def neighbours(word: str) -> Drawn:
-    """The map of the first two principal components, and the cosines of all words with `word` as scores."""
+    """Return the map of the first two principal components; the score of a word is its cosine with `word`."""
     vectors = rounded()
     cosines = vectors.unit() @ vectors.unit()[vectors.vocabulary.id(word)]
     return Drawn(plane()[0], cosines, _best(cosines, [word]))
 
 
 def analogy(a: str, b: str, c: str) -> Drawn:
-    r"""The plane through the words a, b and c, and the cosines of all words with $\hat b - \hat a + \hat c$ as scores.
+    r"""Return a map of the plane through a, b and c; the score of a word is its cosine with $\hat b - \hat a + \hat c$.
 
-    a is the origin and b on the first axis, so that a, b, c and the sum form a parallelogram.
+    A hat denotes the unit vector of a word. a is the origin and b is on the first axis, so that a, b, c and the sum
+    form a parallelogram.
     """
     unit = rounded().unit()
     u_a, u_b, u_c = (unit[rounded().vocabulary.id(word)] for word in (a, b, c))
@@ -110,9 +113,9 @@ def analogy(a: str, b: str, c: str) -> Drawn:
 
 
 def senses(word: str) -> Drawn:
-    """A map whose axes are the cosines with two means, of the words that SENSES lists for each sense of `word`.
+    """Return a map whose axes are the cosines with the mean vectors of two contexts, one for each sense of `word`.
 
-    The score of a word is the smaller of its two cosines.
+    SENSES lists the words of the contexts. The score of a word is the smaller of its two cosines.
     """
     vectors = rounded()
     means = torch.stack([vectors.unit()[[vectors.vocabulary.id(each) for each in side]].mean(dim=0)
@@ -131,7 +134,7 @@ class WordMap(Explorable):
     """391 word vectors on a map, with nearest neighbors, analogies and ambiguous words.
 
     view      "neighbours", "analogy" or "senses"
-    trail     words selected one after another; the last is the current one
+    trail     1 to 12 words selected one after another; the view "neighbours" shows the last
     question  three different words a, b and c: a is to b as c is to ...
     sense     the ambiguous word: "nail", "bat", "bank", "light", "spring", "star", "may" or "paris"
 
@@ -145,8 +148,8 @@ class WordMap(Explorable):
     _css = style("word_map")
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.Unicode().tag(sync=True)                        # (V, D) integers of 8 bits, in base64
-    plane = traitlets.List().tag(sync=True)
-    kept = traitlets.Float().tag(sync=True)
+    plane = traitlets.List().tag(sync=True)                          # (V, 2), principal components
+    kept = traitlets.Float().tag(sync=True)                          # fraction of variance that they explain
     pairs = traitlets.Dict().tag(sync=True)
     questions = traitlets.List().tag(sync=True)
     view = OneOf("senses", VIEWS).tag(sync=True)
@@ -165,7 +168,7 @@ class WordMap(Explorable):
 
     @property
     def result(self) -> Drawn:
-        """The positions of the words in the selected view, and the words in its list."""
+        """The positions and scores of the words in the selected view, and the words in its list."""
         return {"neighbours": lambda: neighbours(self.trail[-1]), "analogy": lambda: analogy(*self.question),
                 "senses": lambda: senses(self.sense)}[self.view]()
 

@@ -4,7 +4,7 @@ listing  the source of a class or a function
 grids    image grids
 tables   tables of results
 drawing  drawings of architectures
-masks    masked networks, and the dependences of factors on variables
+masks    networks of MADE with their masks, and dependence patterns of factors
 graphs   computation graphs
 trees    search trees
 style    colors and defaults of figures
@@ -23,7 +23,7 @@ __all__ = ["ACCENT", "Drawing", "INK", "SECOND", "Source", "Table", "drawing", "
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import `show.graphs`, `show.masks` and `show.trees` on first access."""
+    """Return `show.graphs`, `show.masks` or `show.trees`, which are imported on first access."""
     if name not in ("graphs", "masks", "trees"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

@@ -14,15 +14,15 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Drawing:
-    """A drawing of an architecture.
+    """A drawing of an architecture, which a notebook shows as an image.
 
-    name         name of the drawing
-    title        first sentence of the alternative text
-    description  alternative text: parts and their order
-    svg          SVG source, 360 units wide, with light and dark colors, which follow the theme of the page or system
+    name           name of the drawing, such as "nade"
+    svg            SVG source, with light and dark colors, which follow the theme of the page or system
+    title          title in the SVG source
+    description    description in the SVG source: the parts of the architecture and their order
+    width, height  size of the image in pixels
 
-    A notebook shows it as an image with a data URL, which also works in untrusted notebooks and keeps the styles of two
-    drawings separate.
+    The image has a data URL, which also works in untrusted notebooks and keeps the styles of two drawings separate.
 
     >>> from course_lib import show
     >>> str(show.drawing("nade")).split("\\n")[0]
@@ -37,11 +37,11 @@ class Drawing:
 
     @property
     def alt(self) -> str:
-        """Title and description, for screen readers."""
+        """The alternative text of the image for screen readers: title and description."""
         return f"{self.title}. {self.description}"
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        """HTML and plain text. The class dark-light makes the theme of the book keep the colors."""
+        """Return HTML and plain text by MIME type. The CSS class dark-light stops the book from changing the colors."""
         data = base64.b64encode(self.svg.encode()).decode()
         html = (f'<img class="course-drawing dark-light" alt="{escape(self.alt)}" width="{self.width}" '
                 f'style="max-width: 100%; height: auto" src="data:image/svg+xml;base64,{data}">')
@@ -52,12 +52,12 @@ class Drawing:
 
 
 def drawings() -> list[str]:
-    """The names of all drawings."""
+    """Return the names of all drawings, in alphabetical order."""
     return sorted(path.stem for path in FOLDER.glob("*.svg"))
 
 
 def drawing(name: str) -> Drawing:
-    """Return the drawing of an architecture; `drawings()` lists the names.
+    """Return the drawing with this name, one of `drawings()`.
 
     Raises ValueError for an unknown name.
     """

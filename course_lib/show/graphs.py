@@ -8,14 +8,14 @@ from matplotlib.figure import Figure
 from course_lib.basics.autodiff import Value, ordered
 from course_lib.show.style import ACCENT, INK, SECOND
 
-MOST = 40                                                            # maximum number of nodes
+MOST = 40                                                            # maximum number of nodes of a graph
 
 
 def graph(result: Value) -> Figure:
-    """Draw the computation graph of `result`, from left to right, with values in blue and gradients in orange.
+    """Draw the computation graph of `result`, from the inputs on the left to `result` on the right.
 
-    A box shows a value with its label, or with its operation if it has no label; a number without a box is a constant.
-    Returns a Matplotlib figure. Raises ValueError if the graph has more than 40 boxes and constants.
+    A box shows the label of a node, or its operation if it has no label, its value in blue, and its gradient in orange,
+    "–" if it has none. A number without a box is a constant. Raises ValueError if the graph has more than 40 nodes.
     """
     nodes = ordered(result)
     if len(nodes) > MOST:
@@ -53,10 +53,10 @@ def constant(value: Value) -> bool:
 
 
 def place(result: Value) -> dict[int, tuple[float, float]]:
-    """{id(node): (x, y)} for the graph of `result`; x increases to the right and y upwards, both from 0.
+    """Return {id(node): (x, y)}, positions in the plot: x is the column, 0 on the left, and y increases upwards from 0.
 
-    Nodes of a column are at least one unit apart. A node is right of its parents, near the height of the nodes that
-    use it.
+    Nodes in the same column are at least one unit apart. A node is in a column right of its parents, and its height is
+    near the mean height of the nodes that use it.
     """
     nodes = ordered(result)
     column: dict[int, float] = {}

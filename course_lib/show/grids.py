@@ -16,10 +16,11 @@ def images(rows: Mapping[str, Tensor], height: int | None = None, scale: float =
            limits: tuple[float, float] | None = (0.0, 1.0)) -> Figure:
     """Draw an image grid with a labeled row of images for each entry of `rows`; return a Matplotlib figure.
 
-    rows    {label: pixel values (B, n), row by row}
-    height  number of rows of an image; default: images are square
+    rows    {label: B images of n pixel values, (B, n), each image row by row}
+    height  height of an image in pixels; None: images are square
     scale   side of an image in inches
-    limits  values at the ends of the color map `cmap`, 0 white and 1 black by default; None: each image has its own
+    cmap    name of a Matplotlib color map
+    limits  values at the ends of `cmap`, by default 0 white and 1 black; None: the minimum and maximum of each image
     """
     columns = max(len(x) for x in rows.values())
     fig, axes = plt.subplots(len(rows), columns, figsize=(scale * columns, (scale + 0.25) * len(rows)), squeeze=False)

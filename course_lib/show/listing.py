@@ -12,6 +12,9 @@ from typing import Any, Sequence
 class Source:
     """Python source that a notebook shows with syntax highlighting.
 
+    name  qualified name of the class or function
+    code  its source
+
     >>> from course_lib import show
     >>> from course_lib.density import Logistic
     >>> print(show.source(Logistic.forward).code)
@@ -41,7 +44,7 @@ def source(obj: Any, *members: str) -> Source:
 
 
 def _excerpt(code: str, members: Sequence[str]) -> str:
-    """The source of the head of a class, without its docstring, and of `members`, with "..." for omitted parts."""
+    """Return the source of a class with only its first line and the methods `members`, and "..." for omitted parts."""
     lines, node = code.split("\n"), ast.parse(code).body[0]
     methods = {child.name: child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))}
     if missing := [m for m in members if m not in methods]:

@@ -1,4 +1,4 @@
-"""Draw a masked network, its masks, and the dependences of factors on variables."""
+"""Draw the network of a MADE, its masks, and dependence patterns: which factor depends on which variable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAINT = "#9aa5b1"
 def network(model: MADE, output: int | None = None) -> Figure:
     """Draw the units of a small MADE with their degrees, inputs at the bottom, and the unmasked connections.
 
-    output  index of a variable: the paths to its factor are drawn in color; None: no paths
+    output  index of a variable, from 0: all paths to its factor are drawn in color; None: no path is colored
 
     A unit without a path to an output or from an input has a dashed outline.
     """
@@ -57,7 +57,10 @@ def network(model: MADE, output: int | None = None) -> Figure:
 
 
 def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
-    """For each hidden layer, True for units without a path from an input or to an output; `masks` from the input on."""
+    """Return a tensor for each hidden layer: True for its units without a path from an input or to an output.
+
+    masks  mask (units above, units below) of each layer of connections, the first from the inputs
+    """
     above = [torch.ones(len(masks[-1]), dtype=torch.bool)]
     for mask in reversed(masks[1:]):
         above.insert(0, mask[above[0]].any(dim=0))                   # has a path to a reachable output
@@ -69,7 +72,10 @@ def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
 
 
 def matrices(model: MADE) -> Figure:
-    """Draw the masks of a small MADE: a row for each unit of a layer, a column for each unit below it, with degrees."""
+    """Draw the mask of each layer of a small MADE as a matrix, with the degrees of its units.
+
+    The rows are the units of the layer, the columns the units of the layer below.
+    """
     names = ["input", *(f"hidden {j + 1}" for j in range(len(model.hidden))), "output"]
     if len(model.hidden) == 1:
         names[1] = "hidden"
@@ -88,7 +94,7 @@ def matrices(model: MADE) -> Figure:
 def readers(patterns: Mapping[str, Bool[Tensor, "n n"]], orders: Sequence[Sequence[int]] | None = None) -> Figure:
     """Draw dependence patterns {title: pattern}, where pattern[i, j] is True if factor i depends on variable j.
 
-    orders  for each pattern, the order in which its rows and columns are drawn; default 0, 1, ...
+    orders  for each pattern, the order in which its rows and columns are drawn; None for 0, 1, ...
     """
     fig, axes = plt.subplots(1, len(patterns), squeeze=False, figsize=(3.1 * len(patterns), 3.1))
     for k, (ax, (title, reads)) in enumerate(zip(axes[0], patterns.items())):

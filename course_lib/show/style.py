@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-INK, ACCENT, SECOND = "#1f2933", "#b3541e", "#1b6ca8"                # distinct without color vision
+INK, ACCENT, SECOND = "#1f2933", "#b3541e", "#1b6ca8"                # black, orange and blue
 
 plt.rcParams.update({
     "figure.dpi": 100, "figure.facecolor": "white", "savefig.facecolor": "white", "font.size": 10,

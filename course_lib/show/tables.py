@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Table:
-    """A table that is shown as HTML and printed as text, with the `columns`, `rows` and `caption` of `table`.
+    """A table that is shown as HTML and printed as text; the arguments are described in the function `table`.
 
     >>> from course_lib import show
     >>> print(show.table(["model", "nats"], [["NADE", 88.95], ["MADE", 87.82]]))
@@ -60,7 +60,7 @@ def is_number(cell: Any) -> bool:
 
 
 def written(cell: Any) -> str:
-    """Format a cell as text: integers with separators of thousands, None as the empty text."""
+    """Format a cell as text: an integer with separators of thousands, None as an empty string."""
     if cell is None:
         return ""
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

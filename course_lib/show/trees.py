@@ -1,4 +1,4 @@
-"""Draw search trees with the paths of decoding methods."""
+"""Draw search trees with the sequences that decoding methods find."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ WAYS = [(ACCENT, "-"), (SECOND, "--"), (INK, ":")]                   # distinct 
 
 
 def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> Figure:
-    """Draw the search tree `model` with probabilities of branches and of sequences, without branches of probability 0.
+    """Draw the search tree `model` with the probabilities of its branches and of its complete sequences.
 
-    ways  {label: sequence of ids}, each drawn as a colored path; at most three
+    ways  {label: sequence of ids}, each drawn as a colored path from the root; at most three
+
+    Branches of probability 0 are omitted. Raises ValueError for more than three `ways`.
     """
     ways = dict(ways or {})
     if len(ways) > len(WAYS):
@@ -51,7 +53,7 @@ def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> 
 
 
 def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
-    """{prefix: (x, y)} for all prefixes of positive probability, in the data coordinates of the plot.
+    """Return {prefix: (x, y)} for all prefixes of positive probability, tuples of ids, in data coordinates of the plot.
 
     x is the length of the prefix. y increases upwards: complete sequences are at 0, 1, 2, ..., the first one on top,
     and a prefix is at the mean height of its continuations.
@@ -75,7 +77,7 @@ def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
 
 
 def probability(model: PrefixTree, prefix: Sequence[int]) -> float:
-    """The probability of a prefix, the product of its branches."""
+    """Return the probability of a prefix, given as ids: the product of the probabilities of its branches."""
     p, node = 1.0, model.root
     for v in prefix:
         p, node = p * model.p[node, v].item(), int(model.child[node, v])

@@ -252,6 +252,6 @@ def test_lengths():
         for length in (None, 0, -1):
             with pytest.raises(ValueError, match=f"length is {length}; expected at least 1, because AnyLength has no fixed number of variables"):
                 check(AnyLength(), length=length)
-        with pytest.raises(ValueError, match="length is 4; this model has 3 variables"):
+        with pytest.raises(ValueError, match="length is 4; expected 3, the number of variables"):
             check(FVSBN(3), length=4)
         check(FVSBN(3), length=3)

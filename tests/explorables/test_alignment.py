@@ -69,7 +69,7 @@ def agrees(page, w) -> None:
 
 BAD = [
     ({"sentence": "the dog sleeps"}, "sentence is 'the dog sleeps'"),
-    ({"place": -1}, "place is -1; expected 0 or more"),
+    ({"place": -1}, "place is -1; expected 0 or more, the index of a token"),
 ]
 FIGURE = Figure(Alignment, agrees, bad=BAD, change={"place": 1},
                 says=(f"English: {START}", " ".join(language.translate(START).target), "one vector: ", "attention: "), moves=[

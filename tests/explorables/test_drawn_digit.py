@@ -91,7 +91,7 @@ BAD = [
     (lambda: DrawnDigit({"wide": PixelCNN((4, 5), 4, 1)}), r"shape \[1, 4, 5\] and no classes; expected a square"),
     (lambda: DrawnDigit({"ten": PixelCNN((4, 4), 4, 1, classes=10)}), "and 10 classes; expected a square"),
     (lambda: DrawnDigit({"a": small(), "b": PixelCNN((3, 3), 4, 1)}), r"has images of \[9, 16\] pixels; expected one"),
-    (lambda: DrawnDigit({"large": PixelCNN((11, 11), 2, 1)}), "bytes; expected at most 100,000"),
+    (lambda: DrawnDigit({"large": PixelCNN((11, 11), 2, 1)}), "characters in base64; expected at most 100,000"),
     ({"network": 2}, "network is 2; expected 0 to 1"),
     ({"steps": 65}, "steps is 65; expected 0 to 64"),
     ({"pixel": 64}, "pixel is 64; expected 0 to 63"),

@@ -91,7 +91,7 @@ def likely(rank: int):
 
 BAD = [
     ({"typed": "caf\u00e9"}, "typed contains '\u00e9'; expected only characters of"),
-    ({"typed": "a" * 161}, "typed has 161 letters; expected at most 160"),
+    ({"typed": "a" * 161}, "typed has 161 characters; expected at most 160"),
     ({"cell": 48}, "cell is 48; expected 0 to 47"),
     ({"letter": -1}, "letter is -1; expected 0 to 161"),
     ({"held": "g=1"}, "held is 'g=1'; expected one of '', 'i=0'"),

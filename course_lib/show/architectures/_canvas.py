@@ -11,7 +11,7 @@ from course_lib.show.architectures import _labels
 Number = float | int
 Point = tuple[Number, Number]
 
-#          role       light      dark       what it is for
+#          role       light      dark       used for
 COLOURS = {"paper": ("#ffffff", "#14181e"),                          # background
            "ink": ("#1f2933", "#dde4ea"),                            # text, operations, the flow of data
            "soft": ("#56616d", "#a7b2bd"),                           # remarks, shapes, masked paths
@@ -19,7 +19,7 @@ COLOURS = {"paper": ("#ffffff", "#14181e"),                          # backgroun
            "learn": ("#a84a17", "#f2a670"),                          # trained parameters and layers
            "data-tint": ("#e9f2f9", "#172a3a"), "learn-tint": ("#fcf0e7", "#38251a"),
            "ink-tint": ("#f0f2f4", "#262d36")}
-#         kind       role    width dashes
+#         kind       role    width dashes, for `Canvas.line`; STYLE.md explains the kinds
 LINES = {"flow": ("ink", 1.5, ""), "stream": ("ink", 4, ""), "attend": ("data", 2.6, ""),
          "sample": ("data", 1.8, "5 3.5"), "cut": ("soft", 1, "1.5 3.5")}
 SCALE = 4 / 3                                                        # 360 units are at most 480 pixels
@@ -27,7 +27,7 @@ CORNER = 9                                                           # the radiu
 
 
 class Node(NamedTuple):
-    """A shape with center (x, y), width w and height h, in the units of `Canvas`; lines begin and end at its sides."""
+    """A shape with center (x, y), width w and height h in units of `Canvas`; its methods return points (x, y)."""
 
     x: Number
     y: Number
@@ -54,11 +54,12 @@ class Node(NamedTuple):
 class Canvas:
     """A drawing of shapes over lines. x increases to the right and y downwards, from the upper left corner.
 
-    The methods that add a shape take its center (x, y), width w, height h and label, and return its `Node`.
-
-    width, height  size of the drawing, in units of 4/3 pixels; the smallest text has size 12
+    width, height  size of the drawing, in units of 4/3 pixels
     title          title of the drawing
     description    alternative text
+
+    All coordinates and sizes are in these units. The methods that add a shape return its `Node`. `label` is its text,
+    with math within $...$, and `size` the font size of this text, at least 12. `tied` adds a line for tied weights.
     """
 
     def __init__(self, width: int, height: int, title: str, description: str):
@@ -71,14 +72,15 @@ class Canvas:
 
     def text(self, x: Number, y: Number, label: str, size: Number = 13, role: str = "ink",
              anchor: str = "middle") -> None:
-        """Add a label with its middle, start or end, as `anchor` says, at (x, y). Math is within $...$.
+        """Add the text `label` at (x, y); y is its vertical middle.
 
-        role  key of COLOURS
+        role    key of COLOURS
+        anchor  part of the text that is at x: "start", "middle" or "end"
         """
         self._shapes.append(self._text(x, y, label, size, role, anchor))
 
     def note(self, x: Number, y: Number, label: str, anchor: str = "middle") -> None:
-        """Add a remark in small gray type at (x, y), such as the shape of a tensor."""
+        """Add a remark in small gray type, such as the shape of a tensor; x, y and `anchor` are as in `text`."""
         self.text(x, y, label, 12, "soft", anchor)
 
     def _text(self, x: Number, y: Number, label: str, size: Number, role: str = "ink", anchor: str = "middle",
@@ -117,7 +119,7 @@ class Canvas:
 
     def weight(self, x: Number, y: Number, label: str, w: Number = 40, h: Number = 28, tied: bool = False,
                fill: str = "learn-tint", size: Number = 13) -> Node:
-        """Add a named parameter, a hexagon of size w x h with center (x, y); a double line marks tied weights."""
+        """Add a named parameter, a hexagon of size w x h with center (x, y), filled with the color COLOURS[fill]."""
         shape = ""
         for inset in (0, 3) if tied else (0,):
             a, b, c = w / 2 - inset, w / 2 - 8 - inset * 0.4, h / 2 - inset
@@ -126,27 +128,27 @@ class Canvas:
         return self._node("weight", shape, Node(x, y, w, h), label, size)
 
     def plus(self, x: Number, y: Number, r: Number = 10) -> Node:
-        """Add a sum, a circle of radius r with center (x, y) and a plus sign."""
+        """Add a sum: a plus sign in a circle of radius r with center (x, y)."""
         cross = f"M{x - r + 4:g} {y:g}H{x + r - 4:g}M{x:g} {y - r + 4:g}V{y + r - 4:g}"
         shape = self._shape("circle", "paper", "ink", 1.8, cx=x, cy=y, r=r)
         shape += self._shape("path", None, "ink", 1.8, d=cross)
         return self._node("plus", shape, Node(x, y, 2 * r, 2 * r))
 
     def draw(self, x: Number, y: Number, r: Number = 11) -> Node:
-        """Add a sample from a distribution: a diamond of half width r with center (x, y) and the ~ of x ~ p."""
+        """Add a sample from a distribution: a diamond of half width r with center (x, y) that contains the sign ~."""
         shape = self._shape("polygon", "data-tint", "data",
                             points=f"{x - r:g},{y:g} {x:g},{y - r:g} {x + r:g},{y:g} {x:g},{y + r:g}")
         shape += self._shape("path", None, "ink", d=f"M{x - 5:g} {y + 1:g}q2.5 -4.5 5 -1t5 -1")
         return self._node("draw", shape, Node(x, y, 2 * r, 2 * r))
 
     def place(self, x: Number, y: Number, number: int) -> None:
-        """Draw a disc with `number`, the position of a variable in the order, centered at (x, y); it may overlap a shape."""
+        """Add a small disc with center (x, y) that contains `number`, the position of a variable in the order."""
         disc = self._shape("circle", "ink", None, cx=x, cy=y, r=8.5)
         label = self._text(x, y, str(number), 12, "paper", weight=' font-weight="600"')
         self._shapes.append(f'<g class="cd-disc">{disc}{label}</g>')
 
     def elsewhere(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """Add a dashed outline of size w x h where a part is in another variant of the model, with center (x, y)."""
+        """Add a dashed box of size w x h with center (x, y), for a part that another variant of the model has there."""
         shape = self._box(x, y, w, h, 10, None, "soft", 1.2, "6 4")
         label = self._text(x, y, label, 12, "soft")
         self._shapes.append(f'<g class="cd-node cd-elsewhere">{shape}{label}</g>')
@@ -170,15 +172,15 @@ class Canvas:
     # --- what lies around shapes -------------------------------------------------------------------------------------
 
     def frame(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """Draw a dashed frame of size w x h with center (x, y) around a repeated part."""
+        """Draw a dashed frame of size w x h with center (x, y) around a repeated part, behind all lines and shapes."""
         self._grounds.append(self._box(x, y, w, h, 12, None, "soft", 1.2, "6 4", "cd-frame"))
 
     def band(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """Draw a band of size w x h with center (x, y) behind shapes with tied weights."""
+        """Draw a tinted band of size w x h with center (x, y) behind shapes with tied weights."""
         self._grounds.append(self._box(x, y, w, h, 8, "learn-tint", None, 0, "", "cd-band"))
 
     def line(self, *points: Point, kind: str = "flow", head: bool = True, cut: Number | None = None) -> None:
-        """Draw a line through points, with rounded corners.
+        """Draw a line with rounded corners through `points`, each (x, y).
 
         kind  key of LINES
         head  whether the line ends in an arrowhead
@@ -218,7 +220,7 @@ class Canvas:
 
     def _shape(self, tag: str, fill: str | None, stroke: str | None, thick: Number = 1.5, dashes: str = "",
                name: str = "", **geometry: Number | str) -> str:
-        """An SVG element with light colors as attributes and CSS classes for dark ones; colors are keys of COLOURS."""
+        """Return an SVG element with CSS classes for its colors; `fill` and `stroke` are keys of COLOURS or None."""
         classes = [name] * bool(name) + [f"cd-f-{fill}"] * bool(fill) + [f"cd-s-{stroke}"] * bool(stroke)
         at: dict[str, Number | str] = {"class": " ".join(classes), **geometry}
         at["fill"] = COLOURS[fill][0] if fill else "none"
@@ -230,7 +232,7 @@ class Canvas:
         return f"<{tag} {' '.join(pairs)}/>"
 
     def svg(self) -> str:
-        """Return the SVG source: background, light colors as attributes, dark colors by a media query."""
+        """Return the SVG source; light colors are attributes of the elements, dark colors a media query."""
         dark = "".join(f".cd-f-{role}{{fill:{hue}}}.cd-s-{role}{{stroke:{hue}}}" for role, (_, hue) in COLOURS.items())
         width, height = round(self.width * SCALE), round(self.height * SCALE)
         return "\n".join([
@@ -246,7 +248,7 @@ class Canvas:
 
 
 def _towards(corner: Point, other: Point) -> Point:
-    """The point on the segment from `corner` to `other` where the rounding of the corner begins."""
+    """Return the point on the segment from `corner` to `other` where the rounding of the corner begins."""
     (x, y), (u, v) = corner, other
     length = hypot(u - x, v - y)
     share = min(CORNER, length / 2) / length

@@ -1,4 +1,4 @@
-"""Labels with math, such as "$h_i = σ(a_i)$", as runs of text with font, size and height."""
+"""Write labels with math, such as "$h_i = σ(a_i)$", as SVG text, in runs of one font, size and height."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PIECE = re.compile("[^\\W\\d_][\u0302\u0303]?|[^A-Za-zα-ωΑ-Ω]+")    # a lett
 class Run(NamedTuple):
     """Consecutive characters of a label with the same font, size and height."""
 
-    text: str
+    text: str                                                        # the characters
     face: str                                                        # "text", or for math "upright" or "italic"
     level: int                                                       # 1 subscript, -1 superscript, 0 on the line
-    size: float
-    back: float                                                      # distance to the left of the end of the last run
+    size: float                                                      # font size, in units of the drawing
+    back: float                                                      # distance from its start to the last run's end
 
 
 def runs(label: str, size: float | int) -> list[Run]:
-    r"""Split a label of font size `size` into runs. Within $...$ variables are italic, _ and ^ take one character or
-    {...}, and the commands are \hat x, \tilde x and \rm{word}.
+    r"""Split a label of font size `size` into runs.
 
-    A superscript directly after a subscript is placed above it. Two spaces are one wide space.
+    Within $...$ variables are italic, _ and ^ take one character or {...}, and the commands are \hat x, \tilde x and
+    \rm{word}. A superscript directly after a subscript is placed above it. Two spaces are one wide space.
     """
     parts: list[Run] = []
     for k, part in enumerate(label.replace("  ", "\u2003").split("$")):
@@ -60,12 +60,12 @@ def runs(label: str, size: float | int) -> list[Run]:
 
 
 def measure(text: str, size: float | int) -> float:
-    """The approximate width of a text, in the unit of `size`, for placing a superscript."""
+    """Return the approximate width of a text of font size `size`, in the unit of `size`, for placing a superscript."""
     return size * sum(0 if c in "\u0302\u0303" else 0.36 if c in NARROW else 0.58 for c in text)
 
 
 def svg(label: str, size: float | int) -> tuple[str, str]:
-    """(attributes, content) of the SVG text element of a label; the attributes are font and size of its first run."""
+    """Return (attributes, content) of the SVG text element of a label; the attributes set the font of its first run."""
     parts = runs(label, size)
     base = parts[0]._replace(level=0)
     level, out = 0, ""
@@ -80,7 +80,7 @@ def svg(label: str, size: float | int) -> tuple[str, str]:
 
 
 def _face(face: str, around: str) -> list[str]:
-    """The attributes that change the font from `around` to `face`, as in `Run`."""
+    """Return the SVG attributes that change the font from `around` to `face`, which are values of `Run.face`."""
     families, styles = {"text": SANS}, {"italic": "italic"}
     family, style = families.get(face, MATHS), styles.get(face, "normal")
     changed = [f'font-family="{family}"'] if family != families.get(around, MATHS) else []

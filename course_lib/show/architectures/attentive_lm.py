@@ -8,7 +8,7 @@ V, H = 13, 32                                                        # the symbo
 
 
 def draw() -> Canvas:
-    """Draw step t = 4: h_4 attends to the earlier states, and the input of the output layer is [h_4; c_4]."""
+    """Draw step t = 4: h_4 attends to earlier states, and the output layer takes h_4 and the context vector c_4."""
     c = Canvas(360, 640, "A recurrent language model that looks back: its output layer",
                "From top to bottom, at step 4. The tokens x_1 to x_4 go through the recurrent layers, from left to right, and "
                "give the states h_1 to h_4. The score compares h_4, the query, with each state before it, h_1 to h_3, and not "

@@ -8,7 +8,7 @@ T, S, D, HEADS, D_FF = 4, 3, 64, 4, 128                              # "<s> ador
 
 
 def draw() -> Canvas:
-    """Draw a decoder block: causal self-attention, cross-attention to the encoder's output m, and the FFN."""
+    """Draw a decoder block: causal self-attention, cross-attention to the encoder's output m, feed-forward network."""
     c = Canvas(360, 690, "A block of the decoder",
                "The stream h runs down and meets three sums, each followed by a layer norm. First branch: self-attention "
                "with a causal mask, drawn beside it as a triangle of 4 by 4: a word reads itself and what comes before. "

@@ -13,7 +13,7 @@ GRAPHS = {"all arrows": [[], [0], [0, 1], [0, 1, 2]], "the slide's": [[], [0], [
 
 
 def draw() -> Canvas:
-    """Draw dependency graphs with fewer and fewer edges, and the number of parameters of their tables."""
+    """Draw four dependency graphs of four pixels, each with the number of parameters of its conditional tables."""
     c = Canvas(360, 500, "Four graphs on the same four pixels",
                "Four small graphs of the pixels x_1 and x_2 above x_3 and x_4. With all arrows, every earlier pixel has an "
                "arrow to every later one, six in all, and the tables have 15 parameters. The slide's graph keeps x_1 to x_2, "

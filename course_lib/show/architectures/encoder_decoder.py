@@ -65,9 +65,10 @@ def draw() -> Canvas:
 
 
 def _layer(c: Canvas, x: int, y: int, label: str, side: int, above: Node, height: int = 44) -> tuple[Node, Node]:
-    """Draw a layer at (x, y), its residual connection on the right (side 1) or left (-1), and the sum.
+    """Draw a layer with center (x, y), its residual connection, and the sum below; return the nodes of layer and sum.
 
-    above  the node that is the input. Returns the nodes of layer and sum
+    side   1 for a residual connection on the right, -1 on the left
+    above  node of the layer's input
     """
     layer, total = c.layer(x, y, WIDTH, height, label), c.plus(x, y + height // 2 + 18, 9)
     fork, lane = y - height // 2 - 16, x + side * (WIDTH // 2 + 10)

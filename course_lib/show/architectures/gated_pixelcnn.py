@@ -7,7 +7,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """Draw one layer of the vertical and the horizontal stack."""
+    """Draw one layer of a gated PixelCNN, with its vertical and its horizontal stack of convolutions."""
     c = Canvas(360, 520, "A layer of the gated PixelCNN: a vertical and a horizontal stack",
                "Two columns. Left, the vertical stack: v goes through a k by k convolution over the rows above, without a "
                "mask, and a gate, tanh of one half of the channels times sigma of the other, to the next v. Right, the "

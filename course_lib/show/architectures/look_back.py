@@ -8,7 +8,7 @@ WORDS = ("x_1", "x_2", "x_3", "x_4")
 
 
 def draw() -> Canvas:
-    """Draw one decoder step, from the encoder states to c_t and from c_t to the next word."""
+    """Draw one decoder step: attention to encoder states gives the context vector c_t, which predicts the next word."""
     c = Canvas(360, 520, "An encoder-decoder that looks back: one step of the decoder",
                "At the bottom four source words x_1 to x_4; a recurrent encoder that reads both ways turns each into a state "
                "h_1 to h_4, forward and backward side by side. In the middle the score compares the decoder's last state "

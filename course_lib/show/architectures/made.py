@@ -14,17 +14,17 @@ RIM = 18                                                             # radius of
 
 
 class Connection(NamedTuple):
-    """A connection between a unit and a unit of the layer above."""
+    """A connection from a unit to a unit of the layer above, that is, closer to the output."""
 
     layer: int                                                       # index of the lower layer, 0 for the inputs
     source: int                                                      # index of the unit in the lower layer
     target: int                                                      # index of the unit in the upper layer
-    is_open: bool                                                    # not masked, by equation (6.4)
+    is_open: bool                                                    # not masked, by equation (8.4)
     leads: bool                                                      # on an open path from an input to OUTPUT
 
 
 def connections() -> Iterator[Connection]:
-    """All connections of the network, layer by layer."""
+    """Yield all connections of the network, layer by layer."""
     last = len(DEGREES) - 2
 
     def is_open(layer: int, j: int, k: int) -> bool:
@@ -82,14 +82,17 @@ def draw() -> Canvas:
 
 
 def _ends(source: tuple, target: tuple) -> tuple:
-    """The ends of a line between the rims of two circles with the centers `source` and `target`."""
+    """Return the ends (x, y) of a line between two units of radius RIM with the centers `source` and `target`."""
     (x, y), (u, v) = source, target
     share = RIM / hypot(u - x, v - y)
     return (x + (u - x) * share, y + (v - y) * share), (u - (u - x) * share, v - (v - y) * share)
 
 
 def _crosses(lines: list) -> dict:
-    """{masked connection: position of × on its line, from 0 to 1}, as far as possible from other lines."""
+    """Return {masked connection: position of × on its line, from 0 to 1}, as far as possible from other lines.
+
+    lines  (connection, (start, end)) of each line
+    """
     found, taken = {}, []
     for line, (start, end) in lines:
         if line.is_open:
@@ -109,7 +112,7 @@ def _crosses(lines: list) -> dict:
 
 
 def _distance(point: tuple, start: tuple, end: tuple) -> float:
-    """The distance from a point to the line segment from `start` to `end`."""
+    """Return the distance from a point (x, y) to the line segment from `start` to `end`."""
     (x, y), (u, v), (s, t) = point, start, end
     along = ((x - u) * (s - u) + (y - v) * (t - v)) / ((s - u) ** 2 + (t - v) ** 2)
     along = min(1, max(0, along))

@@ -7,7 +7,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """Draw PixelCNN from the image to the factors."""
+    """Draw PixelCNN from the input image to the distribution of every pixel."""
     c = Canvas(360, 560, "PixelCNN: mask A once, then blocks under mask B",
                "From top to bottom: the image x; a k by k convolution under mask A, which reads the pixels before and not "
                "the pixel itself, gives h^0; a block, repeated L times, of a 1 by 1 convolution, a 3 by 3 convolution under "

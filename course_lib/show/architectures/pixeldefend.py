@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """Draw PixelDefend from an image to its p-value and class."""
+    """Draw PixelDefend from an image to its p-value, its purified version and the class of this version."""
     c = Canvas(360, 520, "PixelDefend: a p-value on one side, a repaired image on the other",
                "From top to bottom. The image x that came, levels 0 to 16, goes two ways. Left, the detector: the density "
                "gives log p(x), which is ranked among the log-likelihoods of N calibration images, and the rank gives the "

@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """Draw the question as input of the index and, with the retrieved passages, as part of the prompt."""
+    """Draw retrieval and generation: the question selects passages, and the prompt joins both."""
     c = Canvas(360, 562, "Retrieval-augmented answering",
                "From top to bottom. The question is weighed, a row of counts, or encoded, a vector. Every passage was weighed or "
                "encoded in the same way, once, before a question came: the rows of the collection. The question's row is "
