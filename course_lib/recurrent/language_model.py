@@ -194,8 +194,8 @@ class RecurrentLM(AutoregressiveModel):
         batch    B, number of rows
         context  prompts (B, P), or a pair with their mask; None: the prompt is `bos_id`
 
-        Returns (None, None) if there is neither a context nor a `bos_id` and the first token is predicted from a learned
-        start. Raises ValueError if there is no learned start either, or if the context is invalid.
+        Returns (None, None) if there is neither a context nor a `bos_id`; the first token is then predicted from the
+        learned start. Raises ValueError if there is no learned start either, or if the context is invalid.
         """
         device = self.head.weight.device
         if context is None:

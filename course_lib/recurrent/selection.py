@@ -107,8 +107,8 @@ def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], los
                    straight_through: bool = False) -> Float[Tensor, "num S"]:
     r"""Gumbel-softmax estimates of `expected_loss_gradient`, one per row: $\nabla_s L(\sum_\tau y_\tau h_\tau)$.
 
-    The weights are $y = \mathrm{softmax}((s + g) / T)$ with independent Gumbel variables g, so the largest entry of y is
-    slot $\tau$ with probability $P(\tau)$; s, h and L are `scores`, `memory` and `loss`.
+    The weights are $y = \mathrm{softmax}((s + g) / T)$ with independent Gumbel variables g, so the largest entry of y
+    is slot $\tau$ with probability $P(\tau)$; s, h and L are `scores`, `memory` and `loss`.
 
     num               number of samples
     temperature       T; as T approaches 0, y becomes one-hot

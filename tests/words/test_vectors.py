@@ -145,7 +145,7 @@ ABC = WordVectors(list("abc"), torch.eye(3))
     (lambda: GloVe(3, 0), "num_words is 3 and width is 0; expected at least 1 each"),
     (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); expected \(3, 3\)"),
     (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts contains 0; expected counts above 0"),
-    (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a count above 0"),
+    (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a number above 0"),
     (lambda: TopicModel(torch.zeros(2, 2), 2), r"counts has shape \(2, 2\) and sum 0; expected \(documents, words\) with at least one word"),
     (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); expected 3 rows, one per word"),
     (lambda: ABC["z"], "word is 'z'; expected one of the 3 words that have a vector"),
