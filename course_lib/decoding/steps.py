@@ -49,7 +49,7 @@ def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int
     """
     name = type(model).__name__
     if not hasattr(model, "predict"):
-        raise TypeError(f"{name} has no predict; expected a model that predicts one variable at a time")
+        raise TypeError(f"{name} has no method predict; expected a model that predicts one variable at a time")
     V = model.conditional.num_values
     if V is None:
         raise TypeError(f"{name} models continuous variables; expected a model of discrete variables (its sample works for both)")

@@ -67,7 +67,7 @@ class FVSBN(AutoregressiveModel):
         return self.conditional(state.logits[:, self.variable_at(state.k)])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Add the contribution of x_i to the later logits: O(n) per row."""
+        """Return the state after the next variable has taken the value x_i: add its term to the later logits, O(n)."""
         i = self.variable_at(state.k)
         # (n,): weights of x_i in the later logits
         column = self.weight[:, i] * self.earlier[:, i]

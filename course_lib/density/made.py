@@ -135,7 +135,7 @@ class MADE(AutoregressiveModel):
     # the masks
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
-        """Degrees of the inputs, a tensor (n,), then degrees of the units of each hidden layer, a tensor (width,)."""
+        """List of the degrees of the inputs, (n,), then of the units of each hidden layer, (width,)."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
     def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:

@@ -251,5 +251,6 @@ def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
     for i, listed in enumerate(parents):
         late = [j for j in listed if j not in before[i]]
         if late or len(set(listed)) != len(listed):
-            raise ValueError(f"parents[{i}] is {list(listed)}; expected distinct variables from {sorted(before[i])}")
+            raise ValueError(f"parents[{i}] is {list(listed)}; expected distinct variables from {sorted(before[i])}, "
+                             f"which come before variable {i} in the order")
     return [list(listed) for listed in parents]

@@ -46,7 +46,8 @@ class ImageModel(AutoregressiveModel):
                  classes: int | None = None):
         shape = tuple(shape) if len(shape) == 3 else (1, *shape)
         if len(shape) != 3 or min(shape) < 1:
-            raise ValueError(f"shape is {list(shape)}; expected (channels, height, width) or (height, width)")
+            raise ValueError(f"shape is {list(shape)}; expected (channels, height, width) or (height, width), "
+                             "each at least 1")
         C, H, W = shape
         super().__init__(C * H * W, conditional, rearrange(torch.arange(C * H * W), "(C p) -> (p C)", C=C))
         if colors not in ("masks", "chain"):
@@ -78,7 +79,7 @@ class ImageModel(AutoregressiveModel):
         return rearrange(self.scaled(x), "B (C h w) -> B C h w", C=self.shape[0], h=self.shape[1])
 
     def scaled(self, x: Tensor) -> Tensor:
-        """Levels 0..K-1 scaled to [-1, 1]; continuous values unchanged."""
+        """Scale levels 0..K-1 to [-1, 1]; continuous values are not scaled."""
         K, x = self.conditional.num_values, x.to(self.head[-1].bias.dtype)
         return x if K is None else 2 * x / (K - 1) - 1
 

@@ -111,7 +111,7 @@ class MaskedConv2d(CausalConv2d):
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in rows k"]:
-        r"""$W \odot M$."""
+        r"""Masked weight, $W \odot M$."""
         return self.weight * self.mask
 
     def extra_repr(self) -> str:

@@ -198,7 +198,7 @@ def skew(x: Float[Tensor, "B channels H W"]) -> Float[Tensor, "B channels H colu
 
 
 def unskew(x: Float[Tensor, "B channels H columns"]) -> Float[Tensor, "B channels H W"]:
-    """Inverse of `skew`."""
+    """Inverse of `skew`: shift row r to the left by r columns."""
     H = x.shape[2]
     return F.pad(x.flatten(2), (0, H)).unflatten(-1, (H, x.shape[3] + 1))[..., :x.shape[3] + 1 - H]
 

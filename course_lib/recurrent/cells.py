@@ -78,7 +78,7 @@ class Cell(nn.Module):
             raise TypeError(f"{name} is of type {type(state).__name__}; expected a tuple of {self.parts} tensors (B, H)")
         got, expected = [tuple(part.shape) for part in state], [(batch, self.hidden)] * self.parts
         if got != expected:
-            raise ValueError(f"{name} has the shapes {got}; expected {expected}, (B, H) for each part")
+            raise ValueError(f"{name} has the shapes {got}; expected {expected}, (B, H) for each tensor")
         return state
 
     def extra_repr(self) -> str:

@@ -207,7 +207,8 @@ class RecurrentLM(AutoregressiveModel):
             return None, None
         tokens, mask = self.check_tokens(context, "context")
         if len(tokens) != batch:
-            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}, the "
+                             "number of rows")
         if mask is not None and not mask[:, -1].all():
             raise ValueError("the mask of context is False at the end of a row; expected padding on the "
                              'left, as pad(prompts, 0, side="left") does')

@@ -258,7 +258,8 @@ class Seq2Seq(AutoregressiveModel):
     def check_context(self, context: Padded, batch: int) -> None:
         tokens, _ = self._source(context)
         if len(tokens) != batch:
-            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, S) with B = {batch}")
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, S) with B = {batch}, the "
+                             "number of rows")
 
     def _source(self, source: Padded) -> tuple[Integer[Tensor, "B S"], Bool[Tensor, "B S"]]:
         tokens, seen = self._read(source, self.source.num_embeddings, "context")

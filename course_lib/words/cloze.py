@@ -44,7 +44,8 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
     """
     first = every - 1 if first is None else first
     if every < 2 or not 0 <= first < len(words):
-        raise ValueError(f"every is {every} and first is {first}; expected every >= 2 and first from 0 to {len(words) - 1}")
+        raise ValueError(f"every is {every} and first is {first}; expected every >= 2, and first from 0 to "
+                         f"{len(words) - 1}, an index of words")
     places = list(range(first, len(words), every))
     gone = set(places)
     return Gaps(["____" if i in gone else word for i, word in enumerate(words)], places, [words[i] for i in places])
@@ -72,7 +73,8 @@ def flesch(text: str) -> float:
     words = WORD.findall(text)
     sentences = len(re.findall(r"[.!?]+(?:\s|$)", text.strip()))
     if not words or not sentences:
-        raise ValueError(f"text has {len(words)} words and {sentences} sentences; expected at least 1 of each")
+        raise ValueError(f"text has {len(words)} words and {sentences} sentences; expected at least 1 word, "
+                         "and at least 1 sentence that ends with '.', '!' or '?'")
     return 206.835 - 1.015 * len(words) / sentences - 84.6 * sum(map(syllables, words)) / len(words)
 
 

@@ -219,7 +219,7 @@ def words_of_pieces(states: Float[Tensor, "B T E"], word: Integer[Tensor, "B T"]
     words   W, number of words of the longest row; the vector of a word without pieces is 0
     """
     if word.shape != states.shape[:2]:
-        raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, as in states")
+        raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, (B, T) as in states")
     if word.min() < -1 or word.max() >= words:
         raise ValueError(f"word goes from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}, because "
                          f"words is {words}")

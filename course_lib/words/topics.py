@@ -33,7 +33,7 @@ class TopicModel:
             raise ValueError(f"num is {num}; expected at least 1 topic")
         if counts.dim() != 2 or not counts.any():
             raise ValueError(f"counts has shape {tuple(counts.shape)} and sum {counts.sum():g}; expected (documents, words) "
-                             "with at least one word")
+                             "with at least one count above 0")
         self._lda = LatentDirichletAllocation(num, doc_topic_prior=alpha, max_iter=iterations, random_state=seed)
         self._lda.fit(counts.numpy())
 

@@ -159,7 +159,7 @@ class CBOW(SkipGram):
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the batches of an epoch, shuffled: context words (B, 2 window), padded with -1, and words (B,).
+        """Yield the batches of an epoch, shuffled: context words (B, 2 window), padded with -1, and center words.
 
         The window of each word is sampled from 1 to `window`. Words without context are omitted.
         """
