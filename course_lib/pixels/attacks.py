@@ -118,7 +118,7 @@ def margin(logits: Float[Tensor, "B classes"], y: Int[Tensor, "B"], targeted: bo
 def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"] | None) -> Int[Tensor, "B n"]:
     """Step of -1, 0 or 1 levels per pixel that increases the loss with gradient g, or decreases it if `targeted`.
 
-    where  True for pixels that may change, the step of the others is 0; None: all may change
+    where  True for pixels that may change; the step of the other pixels is 0. None: all pixels may change
     """
     sign = (-1 if targeted else 1) * g.sign().long()
     return sign if where is None else sign * where

@@ -89,7 +89,7 @@ def gate(y: Float[Tensor, "B both ..."]) -> Float[Tensor, "B width ..."]:
 class GatedPixelCNN(ImageModel):
     """Gated PixelCNN: a vertical stack depends on all rows above, a horizontal stack on it and the pixels to the left.
 
-    shape        (C, H, W) or (H, W), in pixels
+    shape        (C, H, W), or (H, W) for one channel
     width        channels of each stack
     depth        number of layers, including the first
     first        kernel size of the first layer

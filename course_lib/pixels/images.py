@@ -168,7 +168,7 @@ class ImageModel(AutoregressiveModel):
 
     @functools.cached_property
     def receptive_field(self) -> Bool[Tensor, "n n"]:
-        """[i, j] is True if factor i depends on variable j. An earlier variable j with False is in the blind spot."""
+        """Matrix, True at [i, j] if factor i depends on variable j. An earlier j with False is in the blind spot."""
         C, H, W = self.shape
         seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
         if self.colors == "chain":                                   # and the earlier colors of the pixel

@@ -53,7 +53,7 @@ class PixelCNN(ImageModel):
     r"""PixelCNN: $h^0 = (W^0 \odot M_A) * x$, residual blocks $h^l = h^{l-1} + \mathrm{block}(h^{l-1})$ with masks
     $M_B$, and 1 x 1 convolutions that return the raw parameters.
 
-    shape        (C, H, W) or (H, W), in pixels
+    shape        (C, H, W), or (H, W) for one channel
     width        channels of the feature maps
     depth        number of blocks
     first        size of the first kernel, with mask A

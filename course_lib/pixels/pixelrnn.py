@@ -28,7 +28,7 @@ def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -
 class PixelRNN(ImageModel):
     """Base class of PixelRNNs: a convolution with mask A, LSTM layers with residual connections, 1 x 1 convolutions.
 
-    shape        (C, H, W) or (H, W), in pixels
+    shape        (C, H, W), or (H, W) for one channel
     width        channels of the feature maps, and of the LSTMs
     depth        number of LSTM layers
     first        size of the first kernel
