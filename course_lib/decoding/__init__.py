@@ -6,15 +6,15 @@ r"""Decoding: search or sample a sequence x from the conditionals $p(x_i \mid x_
     stochastic_beam  k distinct sequences, sampled without replacement
     exhaustive       the most probable of all sequences, for small models
 
-They use `start`, `predict`, `update` and `select` of a model only. All raise TypeError for a model of continuous
-variables, whose values cannot be enumerated.
+These functions use only `start`, `predict`, `update` and `select` of a model, and return a `Decoded`. They raise
+TypeError for a model of continuous variables, whose values cannot be enumerated.
 
 Common arguments:
 
-    length   number of variables, for a model of sequences of any length
+    length   maximum number T of values of a sequence, for a model without a fixed number of variables
     context  the condition, (B, ...), such as prompts; or a tuple of tensors, such as prompts and their mask
-    batch    number of rows if there is no context, default 1; rows are independent of each other
-    eos_id   the value that ends a sequence and is part of it; None: every sequence has full length
+    batch    number of rows B if there is no context, default 1; rows are decoded independently
+    eos_id   the value that ends a sequence and is part of it; None: every sequence has T values
 """
 
 from course_lib.decoding.beam import beam_search

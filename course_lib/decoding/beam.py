@@ -79,7 +79,7 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
 
 
 def _merge(a: Decoded, b: Decoded) -> Decoded:
-    """Return the best sequences of a and b for each row, as many as a has."""
+    """For each row, the best of the sequences of a (B, k) and b (B, k), as many as a contains, the best first."""
     both = Decoded(*(torch.cat([x, y], dim=1) for x, y in zip(a, b)))
     score, place = both.score.topk(a.score.shape[1], dim=-1)
     return Decoded(gather(both.tokens, place), both.length.gather(1, place), both.log_prob.gather(1, place), score)

@@ -18,14 +18,15 @@ def exhaustive(model: nn.Module, length: int | None = None, context: Any = None,
                num_return: int = 1, length_penalty: float | int = 0.0) -> Decoded:
     """Score every sequence; return the `num_return` best, or all if there are fewer: `tokens` (1, num_return, T).
 
-    Scores and `length_penalty` are as in `beam_search`, by default without length normalization; `length`, `context`
-    and `eos_id` are as in `course_lib.decoding`.
+    length_penalty            exponent alpha of the length in the score, as in `beam_search`; 0: no normalization
+    length, context, eos_id   as in `course_lib.decoding`, with a context of one row
+
     Raises ValueError if the context has more than one row, or if there are more than 65536 prefixes of the same length.
     """
     n, V = sizes(model, length, eos_id)
     B = batch_of(context, None)
     if B != 1:
-        raise ValueError(f"context has {B} rows; expected one row")
+        raise ValueError(f"context has {B} rows; expected one row, because rows are searched one at a time")
     device = device_of(model)
     finished = []                                                    # (tokens, length, log p)
     with evaluating(model):

@@ -14,20 +14,20 @@ from course_lib.conditional import Categorical
 
 
 class State(NamedTuple):
-    """Node of the tree that each row has reached."""
+    """State of each row: the node of the tree, which stands for the prefix so far."""
 
-    node: Tensor                                                     # (B,): row of the table; the last: after the end
+    node: Tensor                                                     # (B,): row of `PrefixTree.p`; last: after the end
 
 
 class PrefixTree(AutoregressiveModel):
-    r"""$p(x_i \mid x_{<i})$ is the row of a table for the prefix $x_{<i}$, a node of a tree.
+    r"""Sequence model whose conditional $p(x_i \mid x_{<i})$ is the row of a table for the prefix $x_{<i}$.
 
-    symbols  the V symbols; the last one ends a sequence
-    table    prefix -> V probabilities. A prefix is its symbols separated by spaces, "" the empty one:
-             {"": [0.5, 0.4, 0.1], "yes": [0.4, 0.3, 0.3]}
+    symbols  the V symbols; the last symbol ends a sequence
+    table    prefix -> V probabilities of the next symbol. A prefix is written as its symbols separated by spaces, and
+             the empty prefix as "": {"": [0.5, 0.4, 0.1], "yes": [0.4, 0.3, 0.3]}
 
     After a prefix that is not in the table, and after the end, the end symbol has probability 1. The probabilities of all
-    sequences up to the first end symbol therefore sum to one.
+    sequences up to the first end symbol therefore sum to 1.
 
     Slides: "Greedy search", the search tree over yes, ok and the end symbol.
 
@@ -82,13 +82,13 @@ class PrefixTree(AutoregressiveModel):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Set every row of the table to a random distribution."""
+        """Set every row of the table to a random distribution with positive probabilities."""
         p = 0.05 + torch.rand(len(self.prefixes), len(self.symbols), generator=generator, dtype=torch.float64)
         self.p[:-1] = (p / p.sum(dim=1, keepdim=True)).to(self.p)
 
     # names
     def write(self, x: Iterable[int] | Tensor) -> str:
-        """Decode a sequence of ids up to the first end symbol; symbols are separated by spaces."""
+        """Symbols of a sequence of ids (T,), separated by spaces, up to and including the first end symbol."""
         ids = x.tolist() if isinstance(x, Tensor) else list(x)
         ids = ids[: ids.index(self.eos_id) + 1] if self.eos_id in ids else ids
         return " ".join(self.symbols[i] for i in ids)
@@ -100,9 +100,10 @@ class PrefixTree(AutoregressiveModel):
 
 
 def yes_or_ok() -> PrefixTree:
-    """The search tree of the slide: greedy search returns "yes yes </s>", the most probable sequence is "ok ok </s>".
+    """Search tree of the slide "Greedy search" over "yes", "ok" and "</s>".
 
-    The vocabulary contains the end symbol instead of the start symbol of the slide.
+    Greedy search returns "yes yes </s>", but the most probable sequence is "ok ok </s>". The vocabulary contains the
+    end symbol instead of the slide's start symbol.
     """
     return PrefixTree(["yes", "ok", "</s>"], {
         "": [0.5, 0.4, 0.1],

@@ -21,10 +21,10 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
            eos_id: int | None = None) -> Decoded:
     r"""Greedy search, $\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$: one sequence per row, `tokens` (B, T).
 
-    length   number of variables, given values included, for a model of sequences of any length
+    length   maximum number T of values of a sequence, for a model without a fixed number of variables
     context  the condition, (B, ...), such as prompts; or a tuple of tensors, such as prompts and their mask
     batch    number of rows B if there is no context, default 1
-    eos_id   the value that ends a sequence and is part of it; None: every sequence has full length
+    eos_id   the value that ends a sequence and is part of it; None: every sequence has T values
 
     The result need not be the most probable sequence. Slides: "Greedy search".
     """
@@ -35,11 +35,14 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
 def sample(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None, temperature: float | int = 1.0, top_k: int | None = None,
            top_p: float | int | None = None, generator: torch.Generator | None = None) -> Decoded:
-    """Ancestral sampling from the distributions that `reshape` returns: one sequence per row, `tokens` (B, T).
+    """Ancestral sampling with temperature, top-k and top-p: one sequence per row, `tokens` (B, T).
 
-    `length`, `context`, `batch` and `eos_id` as in `course_lib.decoding`; `temperature`, `top_k` and `top_p` as in
-    `reshape`. Two calls with generators of equal state sample the same sequences in the rows that both have. `score` is
-    the log-probability under the reshaped distribution, `log_prob` under the model. Slides: "Other inference methods".
+    length, context, batch, eos_id  as in `greedy`
+    temperature, top_k, top_p       as in `reshape`, which is applied to the distribution of each value
+    generator                       with the same seed, row b is the same for every number of rows
+
+    `score` is the log-probability under the reshaped distributions, `log_prob` that under the model, both in nats.
+    Slides: "Other inference methods".
     """
     _check_reshape(temperature, top_k, top_p)
     n, V = sizes(model, length, eos_id)
@@ -102,12 +105,12 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
 
 def _generate(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
-    """Predict, choose and update until every row has ended; return the chosen values.
+    """Generate one sequence per row: predict, choose and update until every row has ended; `score` equals `log_prob`.
 
-    choose  maps log p (B, V) of the step and its number t, from 0, to the values (B,)
+    choose  function from log p (B, V) of the next value and the number t of the step, from 0, to values (B,)
 
-    Runs in inference mode, which is faster than `no_grad`; the values are stacked outside of it, so that the result is
-    an ordinary tensor.
+    The loop runs in inference mode, which is faster than `no_grad`. The values are stacked outside of it, so that the
+    result is an ordinary tensor.
     """
     n, B = sizes(model, length, eos_id)[0], batch_of(context, batch)
     values, steps, going = [], [], None
@@ -134,6 +137,6 @@ def _check_reshape(temperature: float | int, top_k: int | None, top_p: float | i
     if not (math.isfinite(temperature) and temperature >= 0):
         raise ValueError(f"temperature is {temperature}; expected a finite number, 0 (greedy) or more")
     if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k is {top_k}; expected at least 1")
+        raise ValueError(f"top_k is {top_k}; expected at least 1, or None for all values")
     if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p is {top_p}; expected 0 < top_p <= 1")
+        raise ValueError(f"top_p is {top_p}; expected 0 < top_p <= 1, or None for all values")

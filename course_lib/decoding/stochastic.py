@@ -17,14 +17,16 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
                     eos_id: int | None = None, beams: int = 4, generator: torch.Generator | None = None) -> Decoded:
     r"""Sample `beams` distinct sequences per row without replacement: `tokens` (B, beams, T), in the order of sampling.
 
-    `length`, `context`, `batch` and `eos_id` as in `course_lib.decoding`. If fewer sequences exist, the remaining
-    entries have score -inf.
+    length, context, batch, eos_id  as in `course_lib.decoding`
+    beams                           k, number of sequences; if fewer exist, the remaining entries have score -inf
 
-    A beam search over $G = \log p(x) + g$ with Gumbel noise g: the k sequences with the largest G are a sample without
-    replacement. G of a prefix is the maximum of G over its continuations. The search therefore samples G of the
-    continuations of a prefix under the condition that the largest equals G of the prefix, and needs only the k prefixes
-    with the largest G at each step. One beam is ancestral sampling. `score` is G. Slides: "combine beam and random
-    walk". Paper: Kool, van Hoof and Welling 2019.
+    The `score` of a sequence x is its perturbed log-probability $G = \log p(x) + g$ with Gumbel noise g. The k
+    sequences with the largest G are a sample without replacement. G of a prefix is the maximum of G over its
+    continuations. A beam search therefore finds the k sequences: it samples G of the continuations of a prefix under
+    the condition that their maximum is G of the prefix, and keeps the k prefixes with the largest G at each step. With
+    one beam it is ancestral sampling.
+
+    Slides: "combine beam and random walk". Paper: Kool, van Hoof and Welling 2019.
     """
     n, V = sizes(model, length, eos_id)
     B, k = batch_of(context, batch), beams
@@ -64,10 +66,12 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
 
 def _gumbel_below(location: Float[Tensor, "B k V"], maximum: Float[Tensor, "B k"],
                   u: Float[Tensor, "B k V"]) -> Float[Tensor, "B k V"]:
-    r"""Sample V Gumbel variables per prefix with the given locations, on condition that the largest is `maximum`.
+    r"""Sample V Gumbel variables per prefix with the given locations, on condition that their maximum is `maximum`.
 
-    u are uniforms. Computed as $-\log(e^{-m} - e^{-Z} + e^{-G})$ with m = `maximum`, from G sampled without the
-    condition and Z, the largest of G; in a form without overflow.
+    u  uniforms in [0, 1)
+
+    Computed as $-\log(e^{-m} - e^{-Z} + e^{-G})$ in a form without overflow, where m is `maximum`, G is sampled without
+    the condition, and Z is the largest G of the prefix.
     """
     u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps / 2)
     G = location - torch.log(-torch.log(u))

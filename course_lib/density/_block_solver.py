@@ -1,8 +1,8 @@
-r"""Ancestral sampling from an FVSBN by fixed-point iteration on blocks of variables; the samples are those of the loop.
+r"""Ancestral sampling from an FVSBN by fixed-point iteration on blocks of variables, equal to sequential sampling.
 
-Given its uniform, a sampled variable is a threshold function, $x_i = [\mathrm{logit}_i(x_{<i}) \ge
+Given a uniform $u_i$, the sampled value is a threshold function, $x_i = [\mathrm{logit}_i(x_{<i}) \ge
 \mathrm{logit}(1 - u_i)]$. Starting from a guess, all variables of a block are recomputed until nothing changes. After
-iteration r at least the first r variables are final, so the fixed point is the sequential sample; usually a few
+iteration r at least the first r variables are final, so the fixed point is the sequential sample. Usually a few
 iterations suffice.
 
 Source: Song, Meng, Liao and Ermon 2021, "Accelerating feedforward computation via parallel nonlinear equation solving".
@@ -20,10 +20,11 @@ BLOCK = 112                                                          # variables
 def solve(weight: Float[Tensor, "n n"], bias: Float[Tensor, "n"], order: Int[Tensor, "n"], u: Float[Tensor, "num n"],
           given: Float[Tensor, "num n"] | None = None,
           known: Bool[Tensor, "num n"] | None = None) -> Float[Tensor, "num n"]:
-    """Sample rows of an FVSBN: variable order[k] with the uniforms u[:, k], or from `given` where `known` is True.
+    """Sample rows of an FVSBN: variable order[k] with the uniforms u[:, k], or its value in `given` where `known`.
 
-    `weight` and `bias` are those of the FVSBN; of row i only the weights of earlier variables are used. Raises
-    ValueError if a logit is NaN.
+    weight, bias  parameters of the FVSBN; weight[i, j] is used only if variable j comes before variable i in `order`
+
+    Raises ValueError if a logit is NaN.
     """
     if (order.diff() != 1).any():                                    # sampling order; the natural order needs no copy
         weight, bias = weight[order][:, order], bias[order]

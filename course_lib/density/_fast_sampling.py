@@ -10,21 +10,21 @@ from course_lib.conditional import Bernoulli, Conditional
 
 
 class Sampler:
-    """Sample variables of a family by the inverse CDF; the k-th one in sampling order uses the uniforms u[:, k]."""
+    """Sample variables of a family by the inverse CDF; the k-th variable of the order uses the uniforms u[:, k]."""
 
     def __init__(self, family: Conditional, u: Float[Tensor, "num n U"]):
         self.family, self.u = family, u
 
     def __call__(self, raw: Tensor, k: int) -> Tensor:
-        """Values (num, m) of the variables at positions k to k + m - 1; `raw` is (num, m, *parameter_shape)."""
+        """Values (num, m) of the variables at positions k to k + m - 1, given `raw`, (num, m, *parameter_shape)."""
         return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
 
     def check(self) -> None:
-        """Raise ValueError if a raw parameter was NaN. Empty in this class, because `family.draw` does it."""
+        """Raise ValueError if a raw parameter was NaN. Does nothing in this class, because `family.draw` raises it."""
 
 
 class Thresholds(Sampler):
-    r"""For Bernoulli variables with logits a: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$."""
+    r"""Sampler of Bernoulli variables with logits a: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$."""
 
     def __init__(self, family: Bernoulli, u: Float[Tensor, "num n U"]):
         self.thresholds = torch.log1p(-u[..., 0]) - torch.log(u[..., 0])       # (num, n); infinite at u = 0
@@ -41,5 +41,5 @@ class Thresholds(Sampler):
 
 
 def make_sampler(family: Conditional, u: Float[Tensor, "num n U"]) -> Sampler:
-    """Return the fastest sampler of this family. Its values equal those of `family.draw`."""
+    """Return the fastest sampler of the family, which samples the same values as `family.draw`."""
     return (Thresholds if type(family) is Bernoulli else Sampler)(family, u)

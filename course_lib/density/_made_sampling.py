@@ -1,4 +1,4 @@
-"""Sampling from MADE in order of degree, so that each hidden unit is computed once; equal to MADE's forward pass."""
+"""Sampling from MADE that computes each hidden unit once, in order of degree, as the forward pass computes it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from course_lib.density._fast_sampling import Sampler
 class SortedWeights:
     """Layers of a MADE with hidden units sorted by degree, and inputs and outputs in sampling order.
 
-    `counts[l][m]` is the number of units of layer l with degree at most m; layer 0 is the input. Sorted, the units of
-    degree m of layer l are the rows `counts[l][m - 1] : counts[l][m]` of its weights, and their inputs are the first
-    `counts[l - 1][m]` columns. A unit of degree m depends on the first m variables, so it is computed once, when the
-    m-th is known. A sample therefore costs as many multiplications as one forward pass.
+    `counts[l][m]` is the number of units of layer l with degree at most m; layer 0 is the input, with E units per
+    variable, and the output has P per variable. Sorted, the units of degree m of layer l are the rows
+    `counts[l][m - 1] : counts[l][m]` of its weights, and their inputs are the first `counts[l - 1][m]` columns. A unit
+    of degree m depends on the first m variables, so it is computed once, when the m-th variable is known. A sample
+    therefore costs as many multiplications as one forward pass.
     """
 
     def __init__(self, model: nn.Module):
@@ -40,25 +41,29 @@ class SortedWeights:
     # one variable at a time, batch first
 
     def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
-        """Raw parameters of the variable at position k, from 0, given `h`, the last layer's units of degree 1 to k."""
+        """Raw parameters of the variable at position k, from 0, given h, the last hidden units of degree 1 to k."""
         rows = slice(self.P * k, self.P * (k + 1))
         return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
 
     def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
-        """Hidden units of degree k in layer j, given `below`, the units of degree at most k of the layer below."""
+        """Units of degree k in hidden layer j, from 0, given `below`, the layer below's units of degree at most k."""
         rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
         return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
 
     # the whole sample, batch last: units are rows, which can be written in place
 
     def steps(self) -> list[int]:
-        """First variable of each step, and n. Variables with the same hidden units are sampled in one step."""
+        """Position of the first variable of each step, then n. Variables of a step depend on the same hidden units."""
         count = self.counts[-1]
         return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
 
     def sample(self, draw: Sampler, num: int, given: Tensor | None,
                known: Tensor | None) -> Shaped[Tensor, "num n"]:
-        """Same samples as `AutoregressiveModel.draw_all`, computed in place; `draw` holds the uniforms."""
+        """Sample `num` rows, equal to the samples of `AutoregressiveModel.draw_all`.
+
+        draw          sampler of the model's family, which contains the uniforms
+        given, known  as in `AutoregressiveModel.draw_all`
+        """
         model, steps = self.model, self.steps()
         layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
         each = [k * self.P for k in range(model.n + 1)]
@@ -87,7 +92,7 @@ class SortedWeights:
 
 
 def _spread(order: Tensor, each: int) -> Tensor:
-    """Indices of the columns in sampling order, where each variable occupies `each` adjacent columns."""
+    """Column indices in sampling order, (n each,), of a matrix in which each variable has `each` adjacent columns."""
     return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
 
 

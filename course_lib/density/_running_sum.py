@@ -16,10 +16,10 @@ BLOCK = 16                                                           # one of BL
 
 def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, "n E H"], c: Float[Tensor, "H"],
                 V: Float[Tensor, "n P H"], b: Float[Tensor, "n P"], order: Int[Tensor, "n"]) -> Float[Tensor, "B n P"]:
-    r"""Raw parameters $V_i\, \sigma(a_i) + b_i$ of each variable i of NADE, in the natural order.
+    r"""Raw parameters $V_i\, \sigma(a_i) + b_i$ of each variable i of NADE, column i for variable i.
 
     The sum in $a_i = c + \sum_j W_j\, \mathrm{encode}(x_j)$ is over the variables j before i in `order`. E is the
-    number of inputs per variable, P of raw parameters.
+    number of inputs per variable, P the number of raw parameters per variable, H the number of hidden units.
     """
     ordered = not may_sync(order) or bool((order.diff() != 1).any())
     if ordered:                                                      # sampling order; the natural order needs no copy
@@ -31,18 +31,18 @@ def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, 
 
 def in_place(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
              b: Tensor) -> Float[Tensor, "n B P"]:
-    """`running_sum` for a CPU: one variable after another, overwriting one (B, H) tensor, which stays in the cache.
+    """`running_sum` on a CPU: one variable after another, overwriting one tensor (B, H), which stays in the cache.
 
-    The arguments are in sampling order, and so is the result, (n, B, P).
+    The variables of all arguments and of the result, (n, B, P), are in sampling order.
     """
     return RunningSum.apply(family.encode(x, W.dtype).transpose(0, 1).contiguous(), W, c, V, b)
 
 
 def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
               b: Tensor) -> Float[Tensor, "n B P"]:
-    """`running_sum` for a GPU, and for encodings of several values: one block of variables after another.
+    """`running_sum` on a GPU, or with several inputs per variable (E > 1): one block of variables after another.
 
-    The hidden layers of a block are recomputed in the backward pass.
+    Arguments and result as in `in_place`. The hidden layers of a block are recomputed in the backward pass.
     """
     a, raw = c.expand(len(x), -1), []                                # (B, H), before the first variable
     for block in zip(x.split(BLOCK, dim=1), W.split(BLOCK), V.split(BLOCK), b.split(BLOCK)):
@@ -56,10 +56,10 @@ def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tenso
 
 def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B m"], W: Float[Tensor, "m E H"],
               V: Float[Tensor, "m P H"], b: Float[Tensor, "m P"]) -> tuple[Tensor, Tensor]:
-    """Raw parameters (m, B, P) of the next m variables x, and the pre-activation (B, H) after them.
+    """Raw parameters (m, B, P) of m consecutive variables x, and the pre-activation (B, H) of the variable after them.
 
-    a        pre-activation before these variables
-    W, V, b  as in `running_sum`, for these variables
+    a        pre-activation of the first of these variables
+    W, V, b  parameters of these variables, as in `running_sum`
     """
     adds = family.linear(x, W)                                       # (m, B, H): contributions to later variables
     earlier = torch.ones(len(W), len(W), dtype=W.dtype, device=W.device).tril(-1)
@@ -70,11 +70,11 @@ def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B
 
 
 class RunningSum(torch.autograd.Function):
-    r"""$V_j\, \sigma(a_j) + b_j$ with $a_{j+1} = a_j + W_j x_j$ and $a_0 = c$, in place: (n, B, P).
+    r"""Raw parameters (n, B, P), $V_j\, \sigma(a_j) + b_j$ with $a_{j+1} = a_j + W_j x_j$ and $a_0 = c$, in place.
 
-    Arguments: x (n, B, 1), W (n, 1, H), c (H,), V (n, P, H), b (n, P), in sampling order. One of BLOCK pre-activations
-    is stored, and the backward pass recomputes the others from it. Subtracting the terms instead would round
-    differently.
+    Arguments: x (n, B, 1), W (n, 1, H), c (H,), V (n, P, H), b (n, P), in sampling order. Every BLOCK-th pre-activation
+    is stored, and the backward pass recomputes the others from it. Subtracting the terms from the last pre-activation
+    would round differently.
     """
 
     @staticmethod

@@ -15,7 +15,7 @@ from course_lib.validation import checked
 
 
 class Autoencoder(nn.Module):
-    r"""Autoencoder: $h = \mathrm{ReLU}(W x + c)$ and $\hat x$ from the raw parameters $V h + b$.
+    r"""Autoencoder: $h = \mathrm{ReLU}(W x + c)$, and the reconstruction $\hat x$ has the raw parameters $V h + b$.
 
     n            number of variables
     hidden       widths of the hidden layers; an integer is one layer

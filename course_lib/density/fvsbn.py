@@ -19,7 +19,7 @@ class State(NamedTuple):
     """State after the first k variables of the order: the logits of the remaining variables, given the first k."""
 
     k: int                                                           # number of known variables
-    logits: Tensor                                                   # (B, n): bias and contributions of known variables
+    logits: Tensor                                                   # (B, n): bias plus terms of the known variables
 
 
 class FVSBN(AutoregressiveModel):
@@ -29,7 +29,8 @@ class FVSBN(AutoregressiveModel):
     n      number of variables
     order  order[k] is the variable that is sampled k-th; j < i means that j comes before i in the order
 
-    It has n (n + 1) / 2 parameters, whereas a table has 2^n - 1. All parameters start at 0; the loss is convex in them.
+    It has n (n + 1) / 2 parameters, whereas a table of p(x) has 2^n - 1. All parameters are initialized to 0; the loss
+    is convex in them.
 
     Slides: "Fully Visible Sigmoid Belief Network". Papers: Neal 1992; Frey, Hinton and Dayan 1996.
 
@@ -66,7 +67,7 @@ class FVSBN(AutoregressiveModel):
         return self.conditional(state.logits[:, self.variable_at(state.k)])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Add the contribution of x_i to the later logits: O(n) per row."""
+        """Return the state after the next variable has taken the value x_i: add its term to the later logits, O(n)."""
         i = self.variable_at(state.k)
         # (n,): weights of x_i in the later logits
         column = self.weight[:, i] * self.earlier[:, i]
@@ -75,5 +76,5 @@ class FVSBN(AutoregressiveModel):
     # faster sampling: the same values, many variables at once
     def draw_all(self, u: Float[Tensor, "num n 1"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Float[Tensor, "num n"]:
-        """Same samples and arguments as `AutoregressiveModel.draw_all`, solved for a block of variables at a time."""
+        """Same samples and arguments as `AutoregressiveModel.draw_all`, computed in blocks of variables by `solve`."""
         return solve(self.weight, self.bias, self.order, u[..., 0], given, known)

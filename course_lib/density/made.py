@@ -48,8 +48,8 @@ class State(NamedTuple):
     """State after k variables: all units that depend on these variables only."""
 
     k: int                                                           # number of known variables
-    layers: tuple[Tensor, ...]                                       # (B, .) each: the units computed so far, by degree
-    sorted: SortedWeights                                            # the weights, by degree
+    layers: tuple[Tensor, ...]                                       # (B, units): input and hidden units, by degree
+    sorted: SortedWeights                                            # weights, sorted by degree
 
 
 class MADE(AutoregressiveModel):
@@ -63,10 +63,10 @@ class MADE(AutoregressiveModel):
 
     The degree of a variable's input and output is its position in the order, 1 to n. Each hidden unit has a random
     degree m in 1 to n - 1 and may depend on the first m variables only, so it is connected to the units below of the
-    same or a smaller degree. An output is connected to units of a strictly smaller degree. The masks are therefore
-    $M_{kj} = [m_k \ge m_j]$ into hidden layers and $[m_k > m_j]$ into the output. The degrees of a layer are at least
-    the smallest degree of the layer below, because a unit would otherwise have no inputs. Without hidden layers MADE is
-    an FVSBN.
+    same or a smaller degree. An output is connected to units of a strictly smaller degree. With $m_k$ the degree of
+    unit k, the masks are therefore $M_{kj} = [m_k \ge m_j]$ into hidden layers and $[m_k > m_j]$ into the output. The
+    degrees of a layer are at least the smallest degree of the layer below, because a unit would otherwise have no
+    inputs. Without hidden layers MADE is an FVSBN.
 
     Slides: "MADE". Paper: Germain, Gregor, Murray and Larochelle 2015.
 
@@ -117,7 +117,7 @@ class MADE(AutoregressiveModel):
         return self._family(state.sorted.output(state.layers[-1], state.k), column=0)
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Compute the units of degree k + 1, which depend on x_i, layer by layer."""
+        """Return the state after the next variable has taken the value x_i: compute the units of degree k + 1."""
         self.variable_at(state.k)
         known = self.conditional.encode(x_i, self.like().dtype)      # (B, E)
         layers = [torch.cat([state.layers[0], known], dim=1)]
@@ -129,17 +129,17 @@ class MADE(AutoregressiveModel):
     # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """Same samples as `AutoregressiveModel.draw_all`; variables with the same hidden units are sampled together."""
+        """Same samples and arguments as `AutoregressiveModel.draw_all`, computed by `SortedWeights.sample`."""
         return SortedWeights(self).sample(make_sampler(self.conditional, u), len(u), given, known)
 
     # the masks
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
-        """Degrees of the inputs, a tensor (n,), then degrees of the units of each hidden layer, a tensor (width,)."""
+        """List of the degrees of the inputs, (n,), then of the units of each hidden layer, (width,)."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
     def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:
-        """Set the degrees of each hidden layer, a tensor (width,) per layer, and the masks that follow from them."""
+        """Set the degrees of the hidden layers, a tensor (width,) for each layer, and compute the masks from them."""
         for own, new in zip(self.degrees[1:], degrees):
             own.copy_(new)
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
@@ -168,11 +168,11 @@ class MADE(AutoregressiveModel):
         return other
 
     def parents(self, i: int) -> list[int]:
-        """Indices of the variables with a path to output i; in a small network some earlier variables have none.
+        """Indices of the variables with a path to output i; in a small network some earlier variables have no path.
 
         Traced back from the output at position p, a path passes a unit of degree at most p - 1 in the last hidden
         layer, then a unit of the same or a smaller degree in each layer below, and ends at an input whose position is at
-        most the last of these degrees. So only the largest degree that can be reached in each layer matters.
+        most the last of these degrees. It therefore suffices to follow the largest possible degree in each layer.
         """
         position, *hidden = self.degrees
         reach = int(position[i]) - 1
@@ -187,9 +187,9 @@ class MADE(AutoregressiveModel):
 
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> MADE:
-        """Initialize the output layer so that each conditional is near the marginal of its column of x. Returns self.
+        """Initialize the output layer so that each conditional is near the marginal of its column of x.
 
-        The bias is set to the parameters of the marginals, and the weights are multiplied by 0.1.
+        The bias is set to the parameters of the marginals, and the weights are multiplied by 0.1. Returns self.
         """
         self.layers[-1].bias.copy_(self.conditional.marginal(self.check_input(x)).flatten())
         self.layers[-1].weight.mul_(0.1)

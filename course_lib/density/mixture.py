@@ -18,7 +18,7 @@ class Mixture(nn.Module):
     models  the K components: models of the same number of variables and with the same family of factors
 
     log p(x) is the logsumexp of the models' log-likelihoods of x, minus log K. Averaging the logits of each variable
-    instead gives a different distribution. A mixture has no conditionals: it scores and samples whole rows.
+    instead would give another distribution. A mixture has no conditionals: it scores and samples whole rows.
 
     Slides: "MADE". Paper: Germain et al. 2015; Uria, Murray and Larochelle 2014.
 
@@ -36,10 +36,10 @@ class Mixture(nn.Module):
             raise ValueError("models is empty; expected at least one model")
         sizes = sorted({m.n for m in models}, key=str)
         if len(sizes) > 1:
-            raise ValueError(f"models have {sizes} variables; expected the same number in all")
+            raise ValueError(f"models have {sizes} variables; expected the same number n in all models")
         families = sorted({repr(m.conditional) for m in models})
         if len(families) > 1:
-            raise ValueError(f"models have the families {families}; expected the same family in all")
+            raise ValueError(f"models have the families {families}; expected the same family in all models")
         self.models = nn.ModuleList(models)
         self.n, self.conditional = models[0].n, models[0].conditional
 
@@ -54,7 +54,7 @@ class Mixture(nn.Module):
         return each.logsumexp(dim=0) - math.log(len(self.models))
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """Return `log_prob(x)`, since a mixture has no conditionals."""
+        """Return `log_prob(x)`, because a mixture has no conditionals."""
         return self.log_prob(x, context)
 
     def loss(self, x: Tensor, context: Tensor | None = None,
@@ -67,10 +67,10 @@ class Mixture(nn.Module):
     def sample(self, num: int, given: Tensor | None = None, known: Tensor | None = None,
                context: Tensor | None = None, generator: torch.Generator | None = None,
                length: int | None = None) -> Tensor:
-        """Sample `num` rows (num, n): a component for each row, then the row from the component.
+        """Sample `num` rows (num, n): first a component for each row, then the row from this component.
 
-        The other arguments are as in `AutoregressiveModel.sample`. Known values do not change the probabilities of
-        the components, so samples given known values are not exact.
+        The other arguments are as in `AutoregressiveModel.sample`. The components keep the probability 1/K whatever the
+        known values are, so samples given known values are not exact.
         """
         if num < 1:
             raise ValueError(f"num is {num}; expected at least 1")

@@ -20,7 +20,7 @@ class State(NamedTuple):
     """State after k variables: the pre-activation of the next hidden layer."""
 
     k: int                                                           # number of known variables
-    a: Tensor                                                        # (B, H): c and contributions of known variables
+    a: Tensor                                                        # (B, H): c plus terms of the known variables
 
 
 class NADE(AutoregressiveModel):
@@ -96,7 +96,7 @@ class NADE(AutoregressiveModel):
 
     # every factor at once: training and scoring
     def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
-        """Equal to `one_by_one` in value and gradient, but without storing the hidden layers for the backward pass."""
+        """Return all factors, batch shape (B, n): `one_by_one` without storing hidden layers for the backward pass."""
         b = self.b.view(self.n, -1)                                  # (n, P)
         return self._family(running_sum(self.conditional, x, self.W, self.c, self.V, b, self.order))
 
@@ -119,7 +119,7 @@ class NADE(AutoregressiveModel):
     # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """Same samples as `AutoregressiveModel.draw_all`, computed in place."""
+        """Same samples and arguments as `AutoregressiveModel.draw_all`; the pre-activation is updated in place."""
         draw, columns, shape = make_sampler(self.conditional, u), [None] * self.n, self.conditional.parameter_shape
         W, V, b = self.W.unbind(), self.V.transpose(1, 2).unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.repeat(len(u), 1)                                 # (num, H)

@@ -17,7 +17,7 @@ CERTAIN = 100.0                                                      # a logit f
 
 
 class Factor(nn.Module):
-    """Base class of the factors: a module from the values of m parents (B, m) to the logit of x = 1, (B,).
+    """Base class of factors p(x | parents): a module from the values of m parents (B, m) to the logit of x = 1, (B,).
 
     >>> print(Logistic(3))
     Logistic(m=3)
@@ -39,8 +39,8 @@ class CPT(Factor):
     """Conditional probability table: one parameter for each of the 2^m values of the m
     parents.
 
-    Row r holds the logit of p(x = 1 | parents), where r is the binary number whose digits
-    are the parents, the first one being the highest bit.
+    Row r of `logits` is the logit of p(x = 1 | parents), where r is the binary number whose
+    digits are the values of the parents; the first parent is the highest bit.
 
     >>> table = CPT(2)
     >>> # of parents 00, 01, 10, 11
@@ -52,8 +52,8 @@ class CPT(Factor):
     def __init__(self, m: int):
         super().__init__(m)
         if not 0 <= m <= MAX_PARENTS:
-            raise ValueError(f"m is {m} parents; a table has 2^m rows, so m may be 0 to "
-                             f"{MAX_PARENTS}")
+            raise ValueError(f"m is {m}; expected 0 to {MAX_PARENTS} parents, because a table "
+                             "has 2^m rows")
         self.logits = nn.Parameter(torch.zeros(2 ** m))
         # 2^(m-1), ..., 2, 1
         self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))
@@ -67,7 +67,7 @@ class CPT(Factor):
 
     @torch.no_grad()
     def set_probabilities(self, p: Tensor) -> None:
-        """Set p(x = 1 | parents) of all rows to p (2^m,); logits are limited to -100 to 100, so 0 becomes e^-100."""
+        """Set p(x = 1 | parents) of all rows to p (2^m,). Logits are clipped to -100..100: p = 0 becomes e^-100."""
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
 
@@ -119,7 +119,7 @@ class Neural(Factor):
 
 
 class Factorized(AutoregressiveModel):
-    r"""$p(x) = \prod_i p_i(x_i \mid x_{\mathrm{pa}(i)})$ for binary x, with a separate module for each factor.
+    r"""Product of factors, $p(x) = \prod_i p_i(x_i \mid x_{\mathrm{pa}(i)})$ for binary x, each with its own module.
 
     factors  factors[i] maps the values of variable i's parents, (B, m), to the logit of x_i = 1, (B,)
     parents  parents[i] lists the parents of variable i, in the order of the columns of factors[i]'s input; by default
@@ -159,11 +159,13 @@ class Factorized(AutoregressiveModel):
 
 
 class Tabular(Factorized):
-    """`Factorized` with a table for each factor of n binary variables; `parents` and `order` as there.
+    """Distribution of n binary variables with a table (`CPT`) for each factor.
 
-    With all parents, the default, it represents any distribution, with 2^n - 1 parameters. With fewer `parents` it is a
-    Bayesian network, whose omitted parents are conditional independences: `Tabular(4, parents=[[], [0], [1], [0]])` is
-    p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
+    parents, order  as in `Factorized`
+
+    With all parents, the default, it represents any distribution, with 2^n - 1 parameters. With fewer parents it is a
+    Bayesian network, in which each omitted parent is a conditional independence: `Tabular(4, parents=[[], [0], [1],
+    [0]])` is p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
 
     Slides: "PGMs vs. deep neural networks".
 
@@ -176,8 +178,8 @@ class Tabular(Factorized):
     def __init__(self, n: int, parents: Sequence[Sequence[int]] | None = None,
                  order: Iterable[int] | Tensor | None = None):
         if parents is None and n > MAX_PARENTS + 1:
-            raise ValueError(f"n is {n}; the last table would have 2^{n - 1} rows, and the limit is 2^{MAX_PARENTS}: "
-                             "give parents, at most 20 for each variable, or use FVSBN")
+            raise ValueError(f"n is {n}; expected at most {MAX_PARENTS + 1} if parents is None, because the last table "
+                             f"has 2^{n - 1} rows: give parents, at most {MAX_PARENTS} for each variable, or use FVSBN")
         full = AutoregressiveModel(n, order=order) if parents is None else None
         sizes = [len(full.parents(i)) if full else len(parents[i]) for i in range(n if full else len(parents))]
         super().__init__([CPT(m) for m in sizes], parents, order)
@@ -191,9 +193,9 @@ class Tabular(Factorized):
     @classmethod
     def from_joint(cls, joint: Float[Tensor, "..."], parents: Sequence[Sequence[int]] | None = None,
                    order: Iterable[int] | Tensor | None = None) -> "Tabular":
-        """Model of a joint distribution of shape (2,) * n: exact with all parents, otherwise the closest model.
+        """Model of a given joint distribution: exact with all parents, otherwise the closest in KL divergence.
 
-        joint  joint[x_1, ..., x_n] is the probability of x
+        joint  shape (2,) * n; joint[x_1, ..., x_n] is the probability of x
 
         Each table is p(x_i | parents) of the joint, which minimizes KL(joint || model). Where the parents' values have
         probability 0, p(x_i | parents) is set to 1/2. Raises ValueError unless the joint is non-negative and sums to 1
@@ -203,7 +205,7 @@ class Tabular(Factorized):
             raise ValueError(f"joint has shape {tuple(joint.shape)}; expected (2, 2, ..., 2), one axis per variable")
         if not (joint.min() >= 0 and abs(joint.sum().item() - 1) <= 1e-6):           # also raises for NaN
             raise ValueError(f"joint sums to {joint.sum().item():.6g} with minimum {joint.min().item():.6g}; "
-                             "expected probabilities that sum to 1")
+                             "expected probabilities of at least 0 that sum to 1")
         model = cls(joint.dim(), parents, order).to(joint.device, torch.float64)
         states = all_states(joint.dim(), device=joint.device)
         return model.fit_counts(states, weights=joint.double().flatten())
@@ -215,8 +217,8 @@ class Tabular(Factorized):
         alpha    smoothing: alpha > 0 is add-alpha smoothing
         weights  weight of each row in the counts, 1 by default
 
-        `visits` counts the rows with these values of the parents, `ones` those where also x_i = 1. Without visits and
-        smoothing the probability is set to 1/2. Returns self.
+        `visits` is the number of rows with these values of the parents, `ones` the number of these rows with x_i = 1.
+        If visits + 2 alpha is 0, the probability is set to 1/2. Returns self.
         """
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
@@ -234,7 +236,7 @@ class Tabular(Factorized):
 
 
 def all_states(n: int, num_values: int = 2, device=None) -> Int[Tensor, "N n"]:
-    """All states of n variables with values 0 to num_values - 1, (num_values^n, n), the last one varying fastest."""
+    """All N = num_values^n states of n variables with values 0 to num_values - 1; the last variable varies fastest."""
     r = torch.arange(num_values ** n, device=device)
     place = num_values ** torch.arange(n - 1, -1, -1, device=device)
     return r[:, None] // place % num_values
@@ -249,5 +251,6 @@ def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
     for i, listed in enumerate(parents):
         late = [j for j in listed if j not in before[i]]
         if late or len(set(listed)) != len(listed):
-            raise ValueError(f"parents[{i}] is {list(listed)}; expected distinct variables from {sorted(before[i])}")
+            raise ValueError(f"parents[{i}] is {list(listed)}; expected distinct variables from {sorted(before[i])}, "
+                             f"which come before variable {i} in the order")
     return [list(listed) for listed in parents]

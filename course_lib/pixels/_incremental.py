@@ -18,13 +18,13 @@ from course_lib.pixels.masks import CausalConv2d
 
 @runtime_checkable
 class Run(Protocol):
-    """A callable that applies a layer of a network: to whole feature maps (`Whole`), or at a single pixel when images are sampled."""
+    """A callable that applies a layer: to whole feature maps (`Whole`), or to a single row or pixel in sampling."""
 
     def __call__(self, layer: CausalConv2d, h: Tensor) -> Tensor:
-        """Output of `layer` for the input `h`."""
+        """Output of `layer` for its input `h`, (B, channels, H, W), or (B, channels) at a single pixel."""
 
     def spread(self, t: Float[Tensor, "B channels"]) -> Tensor:
-        """Reshape a vector per row, such as the embedding of a class, so that it can be added to every pixel."""
+        """Reshape t, a vector per image such as the embedding of its class, so that it can be added to feature maps."""
 
 
 class Whole:
@@ -41,10 +41,10 @@ whole = Whole()
 
 
 class Layers:
-    """Causal layers as matrices over the neighbors of a pixel that are inside the image, computed when first needed.
+    """Weights of causal layers as matrices, so that the output at one pixel is a matrix product with its neighbors.
 
-    The weights are those at the time of `start`. The object is part of the state of sampling. It is not a tuple, so
-    `select` returns it unchanged.
+    Neighbors outside the image are omitted; each matrix is computed when first needed. The model's `start` creates the
+    object from the current weights as a part of the state. `select` returns it unchanged, because it is not a tuple.
 
     layers  layers with kernels larger than 1 x 1, in the order of the network
     within  layers with kernels of 1 x 1
@@ -59,16 +59,20 @@ class Layers:
         self.made: dict[tuple[int, int, int], tuple[Tensor, Tensor]] = {}
 
     def empty(self, batch: int) -> tuple[Float[Tensor, "B pixels in"], ...]:
-        """Stored inputs of each layer before the first pixel: zeros, as outside the image."""
+        """Stored inputs of each layer before the first pixel: `window(layer)` pixels outside the image, which are 0."""
         return tuple(layer.weight.new_zeros(batch, self.window(layer), layer.in_channels) for layer in self.layers)
 
     def window(self, layer: CausalConv2d) -> int:
-        """Number of pixels before the current one whose inputs are stored: p W + p, or p without rows above."""
+        """Number of pixels before the current pixel whose inputs are stored: p W + p, or p for a 1 x k kernel."""
         rows, k = layer.kernel_size
         return (rows - 1) * self.W + k // 2
 
     def at(self, number: int, place: int) -> tuple[Int[Tensor, "..."], Float[Tensor, "... out"]]:
-        """Indices of the stored pixels that are inputs of layer `number` at pixel `place`, and the matrix of weights."""
+        """Indices (m,) of the stored pixels that are inputs of a layer at one pixel, and their weights (m in, out).
+
+        number  index of the layer in `layers`
+        place   index of the pixel in raster order, from 0; the current pixel is the last stored one
+        """
         layer, column = self.layers[number], place % self.W
         (rows, k), window = layer.kernel_size, self.window(layer)
         left, right = min(column, k // 2), min(self.W - 1 - column, k // 2)
@@ -83,11 +87,13 @@ class Layers:
 
 
 class OnePixel:
-    """Apply layers at one pixel, to (B, channels). Afterwards `maps` holds the inputs of each layer, including this pixel.
+    """Apply layers at one pixel: inputs and outputs are (B, channels).
 
     layers  the causal layers, as matrices
-    past    stored inputs of each layer, as `Layers.empty` returns them
-    place   number of the pixel, from 0, in raster order
+    past    stored inputs of each layer at the pixels before this pixel, as `Layers.empty` returns them
+    place   index of the pixel in raster order, from 0
+
+    Afterwards `maps` holds the same inputs followed by the input at this pixel, (B, pixels + 1, in) for each layer.
     """
 
     def __init__(self, layers: Layers, past: Sequence[Float[Tensor, "B pixels in"]], place: int):

@@ -1,7 +1,7 @@
 """Adversarial attacks on a classifier: changes of at most eps levels per pixel that change the predicted class.
 
-Images, also attacked ones, are rows of integers 0..levels-1, because other values could not be stored, and rounding
-after the attack would undo part of it.
+An image is a row of n integers 0..levels-1, before and after an attack: other values could not be stored in an image
+file, and rounding them would undo part of the attack.
 """
 
 from __future__ import annotations
@@ -80,9 +80,11 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
 
 def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | None = None,
                where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """Add or subtract eps levels at random in each pixel (where `where` is True), clipped to 0..levels-1.
+    """Baseline for attacks: add eps or -eps levels to each pixel, with probability 1/2 each, and clip to 0..levels-1.
 
-    The noise is as large as the change of an attack with the same eps.
+    x      (B, n), levels
+    eps    absolute change of a pixel, in levels: as large as in an attack with the same eps
+    where  (B, n), True for pixels that may change; None: all
     """
     x = check_images(x, None, eps, levels, where)
     coins = 2 * torch.randint(2, x.shape, generator=generator) - 1
@@ -90,7 +92,10 @@ def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | No
 
 
 def gradient(classifier: nn.Module, x: Int[Tensor, "B n"], y: Int[Tensor, "B"]) -> tuple[Float[Tensor, "B n"], Tensor]:
-    r"""Gradient $\nabla_x L(f(x), y)$ of the cross-entropy of each image, in float64, and the logits (B, classes)."""
+    r"""Gradient $\nabla_x L(f(x), y)$ of the cross-entropy of each image x with class y, in float64, and the logits.
+
+    The logits f(x) are (B, classes); both tensors are on the CPU.
+    """
     like = next(classifier.parameters())
     seen = x.to(like.device, like.dtype).requires_grad_()
     with torch.enable_grad():
@@ -103,7 +108,7 @@ def gradient(classifier: nn.Module, x: Int[Tensor, "B n"], y: Int[Tensor, "B"]) 
 def margin(logits: Float[Tensor, "B classes"], y: Int[Tensor, "B"], targeted: bool = False) -> Float[Tensor, "B"]:
     r"""Margin $\max_{j \ne y} z_j - z_y$ of the logits z, positive where an image of class y is misclassified.
 
-    With `targeted` its negative, positive where the image is classified as y, the target.
+    With `targeted` the sign is reversed: y is the target class, and the value is positive where y is predicted.
     """
     own = F.one_hot(y, logits.shape[1]).bool()
     others = logits.double().masked_fill(own, -torch.inf).max(dim=1).values
@@ -111,9 +116,9 @@ def margin(logits: Float[Tensor, "B classes"], y: Int[Tensor, "B"], targeted: bo
 
 
 def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"] | None) -> Int[Tensor, "B n"]:
-    """Step of -1, 0 or 1 levels per pixel that increases the loss whose gradient is g, or decreases it if `targeted`.
+    """Step of -1, 0 or 1 levels per pixel that increases the loss with gradient g, or decreases it if `targeted`.
 
-    It is 0 where `where` is False.
+    where  True for pixels that may change; the step of the other pixels is 0. None: all pixels may change
     """
     sign = (-1 if targeted else 1) * g.sign().long()
     return sign if where is None else sign * where
@@ -135,12 +140,12 @@ def clipped(changed: Int[Tensor, "B n"], x: Int[Tensor, "B n"], eps: int, levels
 
 
 def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """Return x as int64 on the CPU. Raises ValueError if x, y, eps or `where` has a wrong shape, dtype or value.
+    """Return the images x (B, n) as int64 on the CPU. Raises ValueError if a shape, dtype or value is wrong.
 
-    The arguments are as in `fgsm`: images with levels 0 to `levels` - 1, and their classes y (B,).
+    The arguments are as in `fgsm`; y is None if no classes are needed.
     """
     if x.dim() != 2 or len(x) == 0:
-        raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), at least one image, flattened")
+        raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n) with B at least 1, each image flattened")
     if x.is_floating_point() or x.is_complex():
         raise ValueError(f"x has dtype {x.dtype}; expected integers, levels 0 to {levels - 1}")
     if x.min() < 0 or x.max() > levels - 1:
@@ -148,8 +153,8 @@ def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tens
     if y is not None and tuple(y.shape) != (len(x),):
         raise ValueError(f"y has shape {tuple(y.shape)}; expected ({len(x)},), one class per image")
     if eps != int(eps) or eps < 0:
-        raise ValueError(f"eps is {eps}; expected a number of levels, an integer, 0 or more")
+        raise ValueError(f"eps is {eps}; expected an integer of at least 0, a number of levels")
     if where is not None and (where.shape != x.shape or where.dtype != torch.bool):
-        raise ValueError(f"where has shape {tuple(where.shape)} and dtype {where.dtype}; expected shape "
-                         f"{tuple(x.shape)}, as x has, and torch.bool")
+        raise ValueError(f"where has shape {tuple(where.shape)} and dtype {where.dtype}; expected the "
+                         f"shape of x, {tuple(x.shape)}, and torch.bool")
     return x.long().cpu()

@@ -15,12 +15,12 @@ class ImageClassifier(nn.Module):
     r"""Convolutional classifier $p(y \mid x) = \mathrm{softmax}(f(x))_y$ of images with `levels` gray levels.
 
     shape    (H, W), height and width in pixels, both even
-    levels   K: pixels are 0..K-1, and are divided by K - 1
+    levels   K, number of gray levels: pixels are 0..K-1; the network divides them by K - 1
     classes  number of classes
-    widths   channels of the three convolutions; max pooling halves the size after the second
-    dropout  dropout probability of the last hidden layer
+    widths   channels of the three convolutions; max pooling halves height and width after the second convolution
+    dropout  dropout probability before the output layer
 
-    `forward` also takes fractional levels, at which an attack computes gradients.
+    Fractional levels are allowed, so that an attack can compute gradients between two levels.
 
     >>> net = ImageClassifier((8, 8), levels=17)
     >>> net(torch.full((2, 64), 16)).shape, net.classify(torch.zeros(2, 64)).shape
@@ -31,9 +31,9 @@ class ImageClassifier(nn.Module):
                  dropout: float = 0.0):
         super().__init__()
         if len(shape) != 2 or min(shape) < 2 or shape[0] % 2 or shape[1] % 2:
-            raise ValueError(f"shape is {list(shape)}; expected (height, width), both even")
+            raise ValueError(f"shape is {list(shape)}; expected (height, width), both even and at least 2")
         if levels < 2 or classes < 2:
-            raise ValueError(f"levels is {levels} and classes is {classes}; expected at least 2 of each")
+            raise ValueError(f"levels is {levels} and classes is {classes}; expected at least 2 levels and 2 classes")
         if len(widths) != 3 or min(widths) < 1:
             raise ValueError(f"widths is {list(widths)}; expected three integers of at least 1, the channels of the "
                              "three convolutions")
@@ -51,7 +51,7 @@ class ImageClassifier(nn.Module):
                 "widths": list(self.widths), "dropout": self.dropout.p}
 
     def forward(self, x: Tensor) -> Float[Tensor, "B classes"]:
-        """Logits (B, classes) of images (B, n). Raises ValueError if the size is wrong or a level is outside 0..K-1."""
+        """Logits of images x (B, n), n = H W. Raises ValueError if n is wrong, or if a level is not in [0, K - 1]."""
         H, W = self.shape
         if x.dim() != 2 or x.shape[1] != H * W:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {H * W}), images of {H} x {W}, flattened")
@@ -65,14 +65,15 @@ class ImageClassifier(nn.Module):
         return self.last(self.dropout(h.flatten(1)))
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Float[Tensor, ""]:
-        """Mean cross-entropy in nats of images (B, n) with classes (B,). In training each image is shifted at random by
-        up to one pixel along each axis.
+        """Mean cross-entropy in nats. In training mode each image is shifted at random by up to one pixel per axis.
+
+        batch  images (B, n), and their classes (B,)
         """
         x, y = batch
         return F.cross_entropy(self(shifted(x, self.shape) if self.training else x), y)
 
     def log_prob(self, x: Shaped[Tensor, "B n"], y: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """log p(y | x) of each image x (n,) and class y, in nats."""
+        """Log-probability log p(y | x) of class y for each image x, in nats."""
         return -F.cross_entropy(self(x), y, reduction="none")
 
     @torch.no_grad()
@@ -82,7 +83,7 @@ class ImageClassifier(nn.Module):
 
 
 def shifted(x: Shaped[Tensor, "B n"], shape: Sequence[int]) -> Shaped[Tensor, "B n"]:
-    """Shift each image at random, from torch's generator, by -1, 0 or 1 pixels along both axes; pad with 0.
+    """Shift each image by -1, 0 or 1 pixels along each axis, sampled with torch's global generator; pad with 0.
 
     shape  (H, W), with n = H W
     """

@@ -1,5 +1,5 @@
-"""Detection of out-of-distribution and attacked images by rank tests, ROC curves and typicality, and their
-purification."""
+"""Detection of out-of-distribution and attacked images by rank tests, ROC curves and typicality, and purification of
+attacked images."""
 
 from __future__ import annotations
 
@@ -47,12 +47,14 @@ def rank_p_values(scores: Tensor, calibration: Tensor,
 
 
 def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
-    """ROC curve: false and true positive rates, the fractions of `clean` and of `other` that reach each threshold.
+    """ROC curve of a detector that reports images whose score reaches a threshold.
 
     clean  (N,), scores of normal images
     other  (M,), scores of the images to be detected; high scores are anomalous
 
-    Returns two tensors, with an entry for each distinct score, in descending order, after a first entry 0.
+    Returns the false positive rates, the fractions of `clean` that reach each threshold, and the true positive rates,
+    the fractions of `other`. Both are (K + 1,): 0, then one entry for each of the K distinct scores as the threshold,
+    the largest first.
     """
     clean, other = _scores(clean, "clean"), _scores(other, "other")
     thresholds = torch.cat([clean, other]).unique().flip(0)          # descending
@@ -63,7 +65,7 @@ def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tenso
 def auc(clean: Tensor, other: Tensor) -> float:
     """Area under the ROC curve: the probability that a random score of `other` exceeds a random score of `clean`.
 
-    A tie counts as one half. 0.5 is chance level. A value below 0.5 means that the negated score separates better.
+    The arguments are as in `roc`. A tie counts as one half. 0.5 is chance level. Below 0.5 the negated score is better.
 
     >>> auc(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0]))
     0.875
@@ -75,16 +77,16 @@ def auc(clean: Tensor, other: Tensor) -> float:
 
 def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float = 0.95,
                  seed: int = 0) -> tuple[float, float]:
-    """Bootstrap percentile interval (low, high) of `auc`, with coverage `level`.
+    """Bootstrap confidence interval (low, high) of `auc` by the percentile method, with coverage `level`.
 
     clean, other  scores of the two groups, as in `auc`
     repeats       number of bootstrap samples, each drawn with replacement within the groups
     seed          seed of the samples
 
-    If the scores are separable, the width of the interval is 0.
+    If every score of one group exceeds every score of the other group, the width of the interval is 0.
     """
     if repeats < 1 or not 0 < level < 1:
-        raise ValueError(f"repeats is {repeats} and level is {level}; expected repeats of at least 1 and a level in (0, 1)")
+        raise ValueError(f"repeats is {repeats} and level is {level}; expected repeats >= 1 and 0 < level < 1")
     clean, other = _scores(clean, "clean"), _scores(other, "other")
     g = torch.Generator().manual_seed(seed)
     areas = torch.tensor([auc(clean[torch.randint(len(clean), clean.shape, generator=g)],
@@ -93,19 +95,20 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
 
 
 def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    r"""Wilson score interval (low, high) of c/n: all $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
+    r"""Wilson score interval (low, high) of a success probability $\pi$, given c successes in n trials.
 
     count  c, number of successes
     of     n, number of trials
     z      quantile of the standard normal; by default for 95 %
 
-    The interval stays within [0, 1] and has positive width at proportions 0 and 1. Source: Wilson 1927.
+    It contains all $\pi$ with $\lvert c/n - \pi \rvert \le z \sqrt{\pi (1 - \pi)/n}$. It stays within [0, 1] and has
+    positive width at c/n = 0 and c/n = 1. Source: Wilson 1927.
 
     >>> [round(end, 4) for end in wilson(0, 100)]
     [0.0, 0.037]
     """
     if not 0 <= count <= of or of < 1:
-        raise ValueError(f"count is {count} and `of` is {of}; expected 0 <= count <= of, and at least 1 for `of`")
+        raise ValueError(f"count is {count} and `of` is {of}; expected 0 <= count <= of and of >= 1")
     share, shrink = count / of, 1 + z ** 2 / of
     middle = (share + z ** 2 / (2 * of)) / shrink
     half = z * math.sqrt(share * (1 - share) / of + z ** 2 / (4 * of ** 2)) / shrink
@@ -113,9 +116,10 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def typicality(log_p: Shaped[Tensor, "B"], reference: Tensor) -> Float[Tensor, "B"]:
-    r"""Typicality score $|\log p(x) - \bar{s}|$ of each `log_p`, where $\bar s$ is the mean of `reference`.
+    r"""Typicality score $\lvert \log p(x) - \bar{s} \rvert$ of each image, where $\bar s$ is the mean of `reference`.
 
-    reference  (N,), log p of reference images, such as validation images
+    log_p      (B,), log-likelihoods of the images, in nats
+    reference  (N,), log-likelihoods of reference images, such as validation images
 
     Source: Nalisnick et al. 2019 (Detecting out-of-distribution inputs to deep generative models using typicality).
     """
@@ -123,12 +127,13 @@ def typicality(log_p: Shaped[Tensor, "B"], reference: Tensor) -> Float[Tensor, "
 
 
 def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
-    """Length in bits of each image of x (B, n), one byte per pixel, compressed by zlib's deflate without header.
+    """Compressed length in bits of each image of x (B, n): one byte per pixel, compressed by zlib's deflate, no header.
 
-    It measures the complexity of an image without a model of digits.
+    The length measures the complexity of an image, independently of any trained model.
     """
     if x.dim() != 2 or x.is_floating_point() or not len(x) or not (0 <= x.min() and x.max() <= 255):
-        raise ValueError(f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected (B, n), integer levels from 0 to 255")
+        raise ValueError(f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected (B, n) with B at least 1, "
+                         "integers from 0 to 255")
     lengths = []
     for row in x.cpu().to(torch.uint8):
         deflate = zlib.compressobj(9, zlib.DEFLATED, -15)            # -15: no header, no checksum
@@ -174,7 +179,7 @@ def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"
 
 def _scores(t: Tensor, name: str) -> Float[Tensor, "..."]:
     if t.dim() != 1 or len(t) == 0:
-        raise ValueError(f"{name} has shape {tuple(t.shape)}; expected (N,), at least one score")
+        raise ValueError(f"{name} has shape {tuple(t.shape)}; expected (N,) with N at least 1")
     if t.isnan().any():
         raise ValueError(f"{name} contains NaN at index {int(t.isnan().nonzero()[0])}; expected scores without NaN")
     return t.double()

@@ -19,30 +19,30 @@ from course_lib.pixels.masks import CausalConv2d, MaskedConv2d, widened
 
 
 class State(NamedTuple):
-    """State after k variables: rows above for the vertical stack, earlier pixels for the horizontal stack."""
+    """State after k variables; tuples have one tensor for each layer."""
 
     k: int                                                           # number of known variables
-    pixel: Tensor                                                    # (B, C): the colors of the present pixel so far
-    row: Tensor                                                      # (B, C, 1, W): the present row so far, as levels
-    rows: tuple[Tensor, ...]                                         # (B, channels, p, W): of each vertical layer
-    down: tuple[Tensor, ...]                                         # (B, 2 width, W): from the vertical stack
-    maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels), the present one last
-    raw: Tensor                                                      # (B, outputs), at the present pixel
-    label: Tensor | None                                             # (B,): class of each row
+    pixel: Tensor                                                    # (B, C): levels of the current pixel, 0 if unknown
+    row: Tensor                                                      # (B, C, 1, W): levels of the current row so far
+    rows: tuple[Tensor, ...]                                         # (B, in, p, W): last inputs of the vertical stack
+    down: tuple[Tensor, ...]                                         # (B, 2 width, W): `down` of `GatedLayer.above`
+    maps: tuple[Tensor, ...]                                         # (B, pixels + 1, in): as `OnePixel.maps`
+    raw: Tensor                                                      # (B, outputs): raw parameters at this pixel
+    label: Tensor | None                                             # (B,): class of each image
     layers: Layers                                                   # weights of the horizontal stack
 
 
 class GatedLayer(nn.Module):
-    r"""Layer of both stacks, with gate $y = \tanh(W_f * x + V_f^\top c) \odot \sigma(W_g * x + V_g^\top c)$ in each.
+    r"""One layer of both stacks, each with $y = \tanh(W_f * x + V_f^\top c) \odot \sigma(W_g * x + V_g^\top c)$.
 
-    inputs, width  channels of the input, and of the output of each stack
+    inputs, width  channels of the input x, and of the output y of each stack
     k              size of the kernels
     kind, groups   mask of the horizontal stack, as in `kernel_mask`
-    classes        number of classes c, None for a model without classes
+    classes        number of classes, of which c is the one-hot vector; None for a model without classes
     dropout        dropout probability after the gate of the horizontal stack
 
-    The vertical stack does not depend on the horizontal one. The layer `down` maps the pre-activations of the vertical
-    stack to a term of the pre-activations of the horizontal stack.
+    The vertical stack does not depend on the horizontal stack. The layer `down` maps the pre-activations of the
+    vertical stack to a term of the pre-activations of the horizontal stack.
     """
 
     def __init__(self, inputs: int, width: int, k: int, kind: str, groups: int, classes: int | None, dropout: float):
@@ -55,10 +55,11 @@ class GatedLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def above(self, v: Tensor, label: Tensor | None, run: Run) -> tuple[Tensor, Tensor]:
-        """Output of the layer in the vertical stack for the input v, and its contribution to the horizontal stack.
+        """Vertical stack: output (B, width, rows, W), and its term of the horizontal stack (B, 2 width, rows, W).
 
-        label  class of each image, (B,), or None
-        run    applies a convolution, as `Run`: to whole feature maps, or in sampling to the newest row
+        v      input (B, in, rows, W): all rows of the image, or one row in sampling
+        label  class of each image, (B,); None for a model without classes
+        run    applies a convolution to v: `whole`, or a `OneRow` in sampling
         """
         y = run(self.vertical, v)                                    # (B, 2 width, rows, W)
         down = self.down(y)
@@ -67,10 +68,11 @@ class GatedLayer(nn.Module):
         return gate(y), down
 
     def beside(self, h: Tensor, down: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """Output of the layer in the horizontal stack, without the residual connection.
+        """Horizontal stack: output of the layer, before the residual connection is added.
 
-        h     input of the layer in this stack
-        down  contribution of the vertical stack, from `above`
+        h     input of the layer: (B, in, H, W), or (B, in) at one pixel in sampling
+        down  term of the vertical stack, from `above`, at the same pixels
+        run   applies a convolution to h: `whole`, or a `OnePixel` in sampling
         """
         y = run(self.horizontal, h) + down
         if self.of_class is not None:
@@ -85,13 +87,13 @@ def gate(y: Float[Tensor, "B both ..."]) -> Float[Tensor, "B width ..."]:
 
 
 class GatedPixelCNN(ImageModel):
-    """Gated PixelCNN with two stacks: $v$ depends on all rows above, $h$ on the pixels to the left and on $v$.
+    """Gated PixelCNN: a vertical stack depends on all rows above, a horizontal stack on it and the pixels to the left.
 
-    shape        (C, H, W) or (H, W)
+    shape        (C, H, W), or (H, W) for one channel
     width        channels of each stack
     depth        number of layers, including the first
-    first        size of the first kernels
-    k            size of the other kernels
+    first        kernel size of the first layer
+    k            kernel size of the other layers
     dropout      dropout probability after a gate of the horizontal stack
     conditional, colors, classes  as in `ImageModel`
 
@@ -180,7 +182,7 @@ class GatedPixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Set a color of the current pixel to x_i; after its last color, advance to the next pixel, or the next row."""
+        """Return the state after the next color of the current pixel has taken the value x_i (B,)."""
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         (C, _, W), k = self.shape, state.k + 1
@@ -202,13 +204,16 @@ class GatedPixelCNN(ImageModel):
         return self._at_pixel(state, past)
 
     def _at_row(self, state: State, above: Float[Tensor, "B C 1 W"]) -> State:
-        """Run the vertical stack on `above`, the row above the current one."""
+        """Return the state with new `rows` and `down`: run the vertical stack on the row above the current row."""
         run = OneRow(state.rows)
         told = self.rows_above(above, state.label, run)              # (B, 2 width, 1, W) each
         return state._replace(rows=tuple(run.rows), down=tuple(t[:, :, 0] for t in told))
 
     def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
-        """Run the horizontal stack at the current pixel, after the stored inputs `past`."""
+        """Return the state with new `maps` and `raw`: run the horizontal stack at the current pixel.
+
+        past  stored inputs of each layer at the pixels before it, (B, pixels, in)
+        """
         C, _, W = self.shape
         place = state.k // C
         run = OnePixel(state.layers, past, place)
@@ -218,7 +223,10 @@ class GatedPixelCNN(ImageModel):
 
 
 class OneRow:
-    """Apply the layers of the vertical stack to one row (B, channels, 1, W), given the stored rows of each layer."""
+    """Apply the layers of the vertical stack to one row (B, channels, 1, W).
+
+    past  for each layer, its inputs in the p rows above; afterwards `rows` holds the inputs in the last p rows
+    """
 
     def __init__(self, past: Sequence[Float[Tensor, "B in p W"]]):
         self.past, self.rows = past, []
@@ -229,5 +237,5 @@ class OneRow:
         return F.conv2d(rows, layer.masked_weight, layer.bias, padding=(0, layer.kernel_size[1] // 2))
 
     def spread(self, t: Float[Tensor, "B channels"]) -> Float[Tensor, "B channels 1 1"]:
-        """Reshape a vector per row of the batch so that it can be added to every pixel of the image row."""
+        """Reshape t, a vector per image, so that it can be added to every pixel of the row."""
         return t[..., None, None]

@@ -1,4 +1,4 @@
-"""Base class of image models: order of the variables, colors, families and classes."""
+"""Base class of image models: order of the pixels and colors, families of the factors, classes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from course_lib.validation import is_validating
 
 
 class ImageModel(AutoregressiveModel):
-    r"""$p(x) = \prod_t p(x_t^R \mid x_{<t})\, p(x_t^G \mid x_{<t}, x_t^R)\, p(x_t^B \mid x_{<t}, x_t^R, x_t^G)$ for
-    images.
+    r"""Base class of image models, which predict the colors of pixel t one after another: $p(x) = \prod_t
+    p(x_t^R \mid x_{<t})\, p(x_t^G \mid x_{<t}, x_t^R)\, p(x_t^B \mid x_{<t}, x_t^R, x_t^G)$.
 
     shape        (C, H, W), or (H, W) for one channel. A row of x is a flattened image: n = C H W variables
     conditional  family of every factor
     colors       "masks": every layer has a group of channels for each color, and masks between groups. "chain": the
-                 network depends on earlier pixels only and returns the parameters of all colors at once; the colors
-                 form a chain within the mixture, as in PixelCNN++, for a `DiscretizedLogisticMixture`
-    classes      number of classes, for a model of p(x | class), whose context is the class of each row, (B,)
+                 network depends on earlier pixels only and returns the parameters of all colors at once; the means of
+                 a color are linear in the earlier colors, see `chained`. It requires a `DiscretizedLogisticMixture`
+    classes      number of classes, for a model of p(x | class) whose context is the class of each row, (B,); None: p(x)
 
-    Pixels are sampled row by row from the top left, and the colors of a pixel one after another. Columns of x have the
-    layout (C, H, W), so with colors the order is not that of the columns. A subclass defines `raw(image, label)`.
+    Pixels are sampled row by row from the top left, and the colors of a pixel one after another. The columns of x have
+    the layout (C, H, W), so the sampling order differs from the order of the columns if C > 1. A subclass defines
+    `raw(image, label)`, and `seen(image)` for `receptive_field`.
 
     Slides: "PixelRNN", the factorization over colors.
 
@@ -45,14 +46,15 @@ class ImageModel(AutoregressiveModel):
                  classes: int | None = None):
         shape = tuple(shape) if len(shape) == 3 else (1, *shape)
         if len(shape) != 3 or min(shape) < 1:
-            raise ValueError(f"shape is {list(shape)}; expected (channels, height, width) or (height, width)")
+            raise ValueError(f"shape is {list(shape)}; expected (channels, height, width) or (height, width), "
+                             "each at least 1")
         C, H, W = shape
         super().__init__(C * H * W, conditional, rearrange(torch.arange(C * H * W), "(C p) -> (p C)", C=C))
         if colors not in ("masks", "chain"):
             raise ValueError(f"colors is {colors!r}; expected 'masks' or 'chain'")
         if colors == "chain" and not isinstance(self.conditional, DiscretizedLogisticMixture):
             raise ValueError(f"colors is 'chain' and conditional is {self.conditional}; expected a "
-                             "DiscretizedLogisticMixture as conditional")
+                             "DiscretizedLogisticMixture as conditional, or colors 'masks'")
         if classes is not None and classes < 1:
             raise ValueError(f"classes is {classes}; expected at least 1, or None")
         self.shape, self.colors, self.classes = shape, colors, classes
@@ -65,24 +67,24 @@ class ImageModel(AutoregressiveModel):
         return self.family(self.raw(self.image(x), self.label(context)), x)
 
     def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
-        """Raw parameters at every pixel of images with levels in [-1, 1]; label (B,) is the class, or None.
+        """Raw parameters of the factors at every pixel, from images with levels in [-1, 1] and their classes, or None.
 
-        Their number, `outputs`, is C P, P parameters for each color in turn, or the number that `chained` takes.
+        Their number `outputs` is C P, P parameters for each color in turn; for a chain of colors see `chained`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define raw(image, label)")
 
     # inputs and outputs of a network
     def image(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
-        """x as images, with levels 0..K-1 scaled to [-1, 1], so that the padding 0 differs from level 0."""
+        """Reshape x to images, with levels 0..K-1 scaled to [-1, 1], so that the padding 0 differs from level 0."""
         return rearrange(self.scaled(x), "B (C h w) -> B C h w", C=self.shape[0], h=self.shape[1])
 
     def scaled(self, x: Tensor) -> Tensor:
-        """Levels 0..K-1 scaled to [-1, 1]; continuous values unchanged."""
+        """Scale levels 0..K-1 to [-1, 1]; continuous values are not scaled."""
         K, x = self.conditional.num_values, x.to(self.head[-1].bias.dtype)
         return x if K is None else 2 * x / (K - 1) - 1
 
     def family(self, raw: Float[Tensor, "B outputs H W"], x: Shaped[Tensor, "B n"]) -> Distribution:
-        """Factors, batch shape (B, n), from the raw parameters of all pixels; x is used by a chain of colors only."""
+        """Factors, batch shape (B, n), from the raw parameters of all pixels; x is used only if `colors` is "chain"."""
         B, (C, H, _) = len(raw), self.shape
         if self.colors == "chain":
             each = self.chained(rearrange(raw, "B P h w -> B h w P"), rearrange(x, "B (C h w) -> B h w C", C=C, h=H))
@@ -93,12 +95,13 @@ class ImageModel(AutoregressiveModel):
     def chained(self, raw: Float[Tensor, "... outputs"], x: Int[Tensor, "... C"]) -> Float[Tensor, "... C 3 k"]:
         r"""Raw parameters of each color of a pixel, for a chain of colors within the mixture (PixelCNN++, equation 3).
 
-        raw  k weights, C k means, C k log scales, and k coefficients gamma for each pair of colors
-        x    values of the colors of the pixel; only those before color c enter its parameters
+        raw  k logits of the weights, C k means, C k log scales, and k coefficients gamma for each pair of colors
+        x    levels of the colors of the pixel; the parameters of color c depend on the colors before c only
 
         Component j of color c has mean $\mu_{cj} + \sum_{b<c} \gamma_{cbj}\, x_b$. All colors of a pixel come from the
         same component, $p(x) = \sum_j \pi_j \prod_c p_j(x_c \mid x_{<c})$. The mixture weights of color c are therefore
-        the posterior ones, proportional to $\pi_j \prod_{b<c} p_j(x_b \mid x_{<b})$.
+        posterior probabilities, proportional to $\pi_j \prod_{b<c} p_j(x_b \mid x_{<b})$. Returns the logits of these
+        weights, the means and the log scales of the k components, along the axis of size 3.
         """
         C, k = self.shape[0], self.conditional.k
         weights, mean, log_scale, gamma = raw.split([k, C * k, C * k, raw.shape[-1] - (2 * C + 1) * k], dim=-1)
@@ -116,7 +119,7 @@ class ImageModel(AutoregressiveModel):
         return torch.stack(each, dim=-3)
 
     def of_color(self, raw: Float[Tensor, "B outputs"], pixel: Shaped[Tensor, "B C"], c: int) -> Distribution:
-        """Factor of color c of one pixel, batch shape (B,), from its raw parameters and the colors before c."""
+        """Factor of color c of one pixel, batch shape (B,), from its raw parameters and levels of earlier colors."""
         if self.colors == "chain":
             return self.conditional(self.chained(raw, pixel)[:, c])
         return self.conditional(raw.view(len(raw), self.shape[0], *self.conditional.parameter_shape)[:, c])
@@ -127,11 +130,11 @@ class ImageModel(AutoregressiveModel):
         return super().update(state, self.check_value(x_i, len(state.x)))
 
     def check_value(self, x_i: Shaped[Tensor, "B"], batch: int) -> Shaped[Tensor, "B"]:
-        """Return the values x_i (B,) as the family expects them; raise ValueError if they are invalid.
+        """Return the values x_i (B,) in the dtype of the family; raise ValueError if they are invalid.
 
-        batch  number of rows of the state
+        batch  B, number of rows of the state
 
-        Within `sample`, x_i is returned without a check.
+        Within `sample`, x_i is returned without validation.
         """
         if is_validating(self):
             return x_i
@@ -143,9 +146,9 @@ class ImageModel(AutoregressiveModel):
 
     # classes
     def label(self, context: Tensor | None) -> Int[Tensor, "B"] | None:
-        """Class of each row, (B,), from the context; None for a model without classes."""
+        """Class of each row, (B,), from the context (B,) or (B, 1); None for a model without classes."""
         if self.classes is not None and context is None:
-            raise ValueError(f"context is None; expected the class of each row, 0 to {self.classes - 1}")
+            raise ValueError(f"context is None; expected integers (B,), the class of each row, 0 to {self.classes - 1}")
         return None if context is None else context.reshape(-1)
 
     def check_context(self, context: Tensor, batch: int) -> None:
@@ -160,12 +163,12 @@ class ImageModel(AutoregressiveModel):
 
     # receptive fields
     def parents(self, i: int) -> list[int]:
-        """Receptive field of variable i, which may be smaller than the set of variables before i."""
+        """Indices of the variables that factor i depends on, its receptive field: all variables before i, or fewer."""
         return self.receptive_field[i].nonzero()[:, 0].tolist()
 
     @functools.cached_property
     def receptive_field(self) -> Bool[Tensor, "n n"]:
-        """Matrix, True at [i, j] if factor i depends on variable j; an earlier j with False is in the blind spot."""
+        """Matrix, True at [i, j] if factor i depends on variable j. An earlier j with False is in the blind spot."""
         C, H, W = self.shape
         seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
         if self.colors == "chain":                                   # and the earlier colors of the pixel
@@ -173,7 +176,7 @@ class ImageModel(AutoregressiveModel):
         return seen.flatten(1).T.contiguous()
 
     def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
-        """Receptive fields of `raw`: [j, g, r, c] is True if an output of color group g at pixel (r, c) depends on j.
+        """Receptive fields of `raw`: [j, g, r, c] is True if color group g in row r, column c depends on variable j.
 
         image  image[j] is True at variable j only
         """
@@ -184,8 +187,8 @@ class ImageModel(AutoregressiveModel):
 
         seen  receptive field of the input of the layer, as in `widened`
 
-        The mask is computed by `kernel_mask` and not taken from the layer, so that `course_lib.contract.check_causal`
-        can detect a wrong mask.
+        The mask is computed by `kernel_mask` for the kernel size of `layer`, and not taken from `layer`, so that
+        `course_lib.contract.check_causal` can detect a wrong mask.
         """
         rows, k = layer.kernel_size
         mask = kernel_mask(k, kind, self.groups, seen.shape[1], self.groups)
@@ -194,9 +197,9 @@ class ImageModel(AutoregressiveModel):
     # initialization
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> ImageModel:
-        """Set the last bias to the marginal of each color over all pixels of x; multiply the last weights by 0.1.
+        """Initialize the output layer so that each factor is near the marginal of its color over all pixels of x.
 
-        Returns self.
+        The bias is set to the parameters of the marginals, and the weights are multiplied by 0.1. Returns self.
         """
         C, last = self.shape[0], self.head[-1]
         each = rearrange(self.check_input(x), "N (C p) -> (N p) C", C=C)
@@ -217,7 +220,7 @@ def _colors_before(C: int, H: int, W: int) -> Bool[Tensor, "n C H W"]:
 
 
 def check_width(width: int, groups: int, name: str = "width") -> None:
-    """Raise ValueError unless `width` is a multiple of `groups`."""
+    """Raise ValueError unless `width` is a multiple of `groups`; `name` is its name in the message."""
     group_of(width, groups, name)
 
 

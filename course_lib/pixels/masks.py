@@ -11,13 +11,15 @@ from torch import Tensor, nn
 
 
 def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: int = 1) -> Float[Tensor, "out in k k"]:
-    """Mask of a k x k kernel: 1 before the center in raster order; at the center as set by `kind`, "A" or "B".
+    """Mask of a k x k kernel: 1 for pixels before the center in raster order, 0 after it; `kind` determines the center.
 
-    outputs, inputs  number of channels of the layer
+    kind             "A" for the first layer, "B" for all other layers
+    outputs, inputs  numbers of channels of the layer
+    groups           number of groups of channels, of equal width: one for each color, in the order R, G, B
 
-    Channels form `groups` blocks of equal width, for colors R, G, B in this order. At the center a channel of group g
-    depends on the groups before g (kind "A", for the first layer) or on groups up to g (kind "B", for all other layers,
-    whose group g does not depend on color g). With one group, A masks the center and B does not.
+    At the center an output channel of group g depends on the input groups before g (A), or on the groups up to g (B).
+    Thus group g of a hidden layer does not depend on color g of its pixel. With one group, A masks the center and B
+    does not.
 
     Slides: "PixelCNN", masked convolutions and the additional masking for colors. Paper: van den Oord, Kalchbrenner and
     Kavukcuoglu 2016.
@@ -44,7 +46,7 @@ def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: in
 
 
 def group_of(channels: int, groups: int, name: str = "channels") -> Tensor:
-    """Group of each channel, 0..groups-1. Raises ValueError unless `channels` is a multiple of `groups`."""
+    """Group of each channel, 0..groups-1, (channels,). Raises ValueError unless `groups` divides `channels`."""
     if groups < 1 or channels < 1 or channels % groups:
         raise ValueError(f"{name} is {channels}; expected a multiple of {groups}, the number of groups")
     return torch.arange(channels) // (channels // groups)
@@ -56,7 +58,7 @@ class CausalConv2d(nn.Conv2d):
     inputs, outputs  channels
     above            whether the kernel includes the rows above; otherwise it is 1 x k
 
-    It does not mask pixels to the right in the same row, so it is for stacks whose input is shifted down by one row.
+    Pixels to the right in the same row are not masked, so the input has to be shifted down by one row.
 
     >>> CausalConv2d(1, 4, k=3)(torch.zeros(2, 1, 8, 8)).shape
     torch.Size([2, 4, 8, 8])
@@ -69,7 +71,7 @@ class CausalConv2d(nn.Conv2d):
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in rows k"]:
-        """Weight of the convolution."""
+        """Weight that the convolution uses; a subclass masks it."""
         return self.weight
 
     def forward(self, x: Float[Tensor, "B in H W"]) -> Float[Tensor, "B out H W"]:
@@ -79,7 +81,7 @@ class CausalConv2d(nn.Conv2d):
 
 
 class MaskedConv2d(CausalConv2d):
-    r"""Masked convolution, $y = (W \odot M) * x + b$, over earlier pixels and, by `kind`, the pixel itself.
+    r"""Masked convolution, $y = (W \odot M) * x + b$ with the mask M of `kernel_mask`.
 
     inputs, outputs  channels
     k                size of the kernel; its k // 2 rows below the center are masked and not stored
@@ -109,7 +111,7 @@ class MaskedConv2d(CausalConv2d):
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in rows k"]:
-        r"""$W \odot M$."""
+        r"""Masked weight, $W \odot M$."""
         return self.weight * self.mask
 
     def extra_repr(self) -> str:
@@ -117,7 +119,7 @@ class MaskedConv2d(CausalConv2d):
 
 
 def widened(seen: Bool[Tensor, "n in H W"], mask: Float[Tensor, "out in rows k"]) -> Bool[Tensor, "n out H W"]:
-    """Receptive field after one more layer, given the receptive field `seen` of its input.
+    """Receptive field of the output of a layer, given the receptive field `seen` of its input.
 
     seen  [j, g, r, c] is True if channel group g at row r, column c depends on variable j
     mask  mask of the layer with one channel per group; its last row is the pixel's own row

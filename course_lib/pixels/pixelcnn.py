@@ -20,17 +20,18 @@ class State(NamedTuple):
     """State after k variables: the stored inputs of each layer, and the raw parameters of the current pixel."""
 
     k: int                                                           # number of known variables
-    pixel: Tensor                                                    # (B, C): the colors of the present pixel so far
-    maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels): the present one last
-    raw: Tensor                                                      # (B, outputs), at the present pixel
-    label: Tensor | None                                             # (B,): class of each row
-    layers: Layers                                                   # weights for one pixel
+    pixel: Tensor                                                    # (B, C): levels of the current pixel, 0 if unknown
+    maps: tuple[Tensor, ...]                                         # (B, pixels + 1, in) per layer: as `OnePixel.maps`
+    raw: Tensor                                                      # (B, outputs): raw parameters at this pixel
+    label: Tensor | None                                             # (B,): class of each image
+    layers: Layers                                                   # weights, as matrices for one pixel
 
 
 class Block(nn.Module):
     """Residual block without its residual connection: 1 x 1, k x k and 1 x 1 convolutions, each after a ReLU.
 
     width, inner  channels of the input and output, and between the convolutions
+    groups        number of groups of channels, one for each color, as in `kernel_mask`
     """
 
     def __init__(self, width: int, inner: int, k: int, groups: int, classes: int | None, dropout: float):
@@ -52,7 +53,7 @@ class PixelCNN(ImageModel):
     r"""PixelCNN: $h^0 = (W^0 \odot M_A) * x$, residual blocks $h^l = h^{l-1} + \mathrm{block}(h^{l-1})$ with masks
     $M_B$, and 1 x 1 convolutions that return the raw parameters.
 
-    shape        (C, H, W) or (H, W)
+    shape        (C, H, W), or (H, W) for one channel
     width        channels of the feature maps
     depth        number of blocks
     first        size of the first kernel, with mask A
@@ -61,13 +62,12 @@ class PixelCNN(ImageModel):
     dropout      dropout probability within a block
     conditional, colors, classes  as in `ImageModel`
 
-    With mask A in a later layer, the nearest pixel would be lost; with mask B in the first layer, a factor would depend
-    on its own pixel.
-    Kernels of 3 x 3 have a blind spot above and to the right; `receptive_field` returns the pixels that a factor
-    depends on.
+    Mask A in a later layer would exclude the nearest pixel, and mask B in the first layer would make a factor depend on
+    its own pixel. With 3 x 3 kernels some pixels above and to the right are in the blind spot: `receptive_field`
+    returns the pixels that a factor depends on.
 
-    One pass returns all factors. Sampling is sequential, but `predict` and `update` store the last inputs of each
-    layer, so that only the new pixel is computed.
+    One pass returns all factors. Sampling is sequential, but the state stores the last inputs of each layer, so that
+    only the new pixel is computed.
 
     Slides: "PixelCNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016.
 

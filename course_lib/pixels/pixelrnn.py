@@ -15,7 +15,7 @@ from course_lib.pixels.masks import MaskedConv2d, widened
 
 
 def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -> tuple[Tensor, Tensor]:
-    r"""LSTM step: $h' = \sigma(o) \odot \tanh(c')$ and the cell $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$.
+    r"""LSTM step: return $h' = \sigma(o) \odot \tanh(c')$ and $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$.
 
     gates  (B, 4 width, ...), the pre-activations i, f, o, g, in this order
     c      (B, width, ...), the cell before the step
@@ -26,13 +26,13 @@ def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -
 
 
 class PixelRNN(ImageModel):
-    """Base class: a convolution with mask A, LSTM layers with residual connections, and two 1 x 1 convolutions.
+    """Base class of PixelRNNs: a convolution with mask A, LSTM layers with residual connections, 1 x 1 convolutions.
 
-    shape        (C, H, W) or (H, W)
+    shape        (C, H, W), or (H, W) for one channel
     width        channels of the feature maps, and of the LSTMs
     depth        number of LSTM layers
     first        size of the first kernel
-    dropout      dropout probability before the last two layers
+    dropout      dropout probability before the two 1 x 1 convolutions of the output head
     conditional, colors, classes  as in `ImageModel`; the class is an input of the first layer
     """
 
@@ -69,10 +69,10 @@ class RowLSTM(PixelRNN):
 
     Arguments as in `PixelRNN`.
 
-    The input-to-state convolution $W^{is}$ has mask B and is computed for the whole image at once. The state-to-state
-    convolution $W^{ss}$ covers three hidden states of the row above. There are H steps, each for a whole row. The
-    receptive field in the rows above is a triangle that widens by one pixel per row on each side, so it does not
-    include all earlier pixels.
+    $x_r$ is row r of the layer's input, $h_r$ row r of its hidden states. The input-to-state convolution $W^{is}$ has
+    mask B and is computed for the whole image at once. The state-to-state convolution $W^{ss}$ covers three hidden
+    states of the row above. There are H steps, each for a whole row. The receptive field in the rows above is a
+    triangle that widens by one pixel per row on each side, so it does not include all earlier pixels.
 
     Slides: "PixelRNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016, section 3.1.
 
@@ -172,9 +172,10 @@ class DiagonalBiLSTM(PixelRNN):
 
 
 def scan(of_input: Float[Tensor, "B gates H W"], of_state: nn.Conv1d) -> Float[Tensor, "B width H W"]:
-    """Hidden states of an LSTM over the columns of the skewed map, the diagonals from the upper left corner.
+    """Hidden states of an LSTM that processes an image diagonal by diagonal, from the upper left corner.
 
-    of_input  contributions of the input to the gates; of_state  convolution of the states of the diagonal before
+    of_input  terms of the gates that depend on the input, gates = 4 width
+    of_state  convolution from the hidden states of the previous diagonal to the gates
     """
     gates, columns = skew(of_input), []                              # (B, 4 width, H, H + W - 1)
     h = c = torch.zeros_like(gates[:, :gates.shape[1] // 4, :, 0])   # (B, width, H)
@@ -185,7 +186,7 @@ def scan(of_input: Float[Tensor, "B gates H W"], of_state: nn.Conv1d) -> Float[T
 
 
 def skew(x: Float[Tensor, "B channels H W"]) -> Float[Tensor, "B channels H columns"]:
-    """Shift row r to the right by r columns, so that a diagonal becomes a column.
+    """Shift row r to the right by r columns, so that a diagonal becomes one of H + W - 1 columns; pad with 0.
 
     >>> skew(torch.arange(1.0, 5.0).view(1, 1, 2, 2))[0, 0]
     tensor([[1., 2., 0.],
@@ -197,14 +198,14 @@ def skew(x: Float[Tensor, "B channels H W"]) -> Float[Tensor, "B channels H colu
 
 
 def unskew(x: Float[Tensor, "B channels H columns"]) -> Float[Tensor, "B channels H W"]:
-    """Inverse of `skew`."""
+    """Inverse of `skew`: shift row r to the left by r columns."""
     H = x.shape[2]
     return F.pad(x.flatten(2), (0, H)).unflatten(-1, (H, x.shape[3] + 1))[..., :x.shape[3] + 1 - H]
 
 
 def corner(seen: Bool[Tensor, "n groups H W"]) -> Bool[Tensor, "n groups H W"]:
-    """True where `seen` is True at the pixel itself or at any pixel above it and to its left, both inclusive.
+    """True in row r, column c if `seen` is True in any row up to r and column up to c.
 
-    This is how an LSTM that runs from the upper left corner widens a receptive field.
+    An LSTM that starts at the upper left corner widens the receptive field of its input in this way.
     """
     return seen.long().cummax(dim=2).values.cummax(dim=3).values > 0

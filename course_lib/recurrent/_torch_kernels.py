@@ -19,8 +19,8 @@ def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Flo
     """Run torch's kernel with the weights of `cell` over the inputs x, starting from `state`.
 
     Returns the hidden states after every step, and the state after the last step. torch adds one bias to W_x x and
-    another to W_h h. The cells have the first only, so the second is 0, except in the candidate of a GRU, where it is
-    the parameter `b_hn`.
+    another bias to W_h h. A cell has only the first bias, so the second is set to 0, except in the candidate of a GRU,
+    where it is the parameter `b_hn`.
     """
     W_x, W_h, b = cell.W_x, cell.W_h, cell.b
     b_h = torch.zeros_like(b)
@@ -38,7 +38,7 @@ def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Flo
 
 
 def run_one_step(cell: Cell, x: Float[Tensor, "B I"], state: State) -> State:
-    """State after the input x, `cell.step(cell.ahead(x), state)`; torch's kernel is faster for a GRU only."""
+    """State after `state` and the input x: `cell.step(cell.ahead(x), state)`, or torch's faster kernel for a GRU."""
     if type(cell) is GRUCell:
         b_h = F.pad(cell.b_hn, (2 * cell.hidden, 0))                 # (3H,)
         return torch.gru_cell(x, state[0], cell.W_x, cell.W_h, cell.b, b_h),

@@ -16,12 +16,12 @@ from course_lib.tokenizers.batching import Padded
 
 
 class Past(NamedTuple):
-    """State of each row: `memory`, the states of the layers after the last token, and the fields below."""
+    """State of each row after S tokens, padding of the prompt included."""
 
-    memory: Memory
-    states: Tensor                                                   # (B, S, H): hidden states h_1, ..., h_t
-    seen: Tensor                                                     # (B, S), False for padding of a prompt
-    logits: Tensor                                                   # (B, V), of the next token
+    memory: Memory                                                   # states of the layers after the last token
+    states: Tensor                                                   # (B, S, H): hidden states h_1, ..., h_S
+    seen: Tensor                                                     # (B, S): True for tokens, False for padding
+    logits: Tensor                                                   # (B, V): logits of the next token
 
 
 class AttentiveLM(RecurrentLM):
@@ -30,9 +30,9 @@ class AttentiveLM(RecurrentLM):
 
     score  "dot", "scaled dot", "bilinear" or "additive": the score of query h_t and key h_tau
 
-    The sum is over the states *before* h_t, because the output layer gets h_t anyway: $\alpha_{t,1} + \dots +
-    \alpha_{t,t-1} = 1$, and $c_1 = 0$. The other arguments are as in `RecurrentLM`, without `learned_start`. A token
-    costs O(t H), while without attention the cost does not depend on t.
+    The other arguments are as in `RecurrentLM`. $z_t$ are the logits of the next token. The context vector $c_t$ is a
+    sum over the states *before* h_t, because h_t itself is an input of the output layer: $\alpha_{t,1} + \dots +
+    \alpha_{t,t-1} = 1$, and $c_1 = 0$. The cost of token t is O(t H); without attention it does not depend on t.
 
     Slides: "Storing All Previous Hidden States", "Attention as a Similarity-Based Weighting" (one slide sums to t, the
     other to t - 1). Paper: Daniluk et al. 2017.
@@ -58,33 +58,37 @@ class AttentiveLM(RecurrentLM):
         return {name: value for name, value in super().config.items() if name != "learned_start"} | {"score": self.kind}
 
     def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
-        """Logits (B, T, V) for tokens (B, T), and the states of the layers after the last token.
+        """Logits of the token after each position, and the states of the layers after the last token.
 
-        Raises ValueError if `memory` is given, because it does not contain the earlier hidden states.
+        tokens  (B, T), or a pair with their mask (B, T), True for real tokens
+        memory  has to be None, because it does not contain the earlier hidden states; ValueError otherwise
         """
         if memory is not None:
             raise ValueError("memory is given; expected None, because attention needs all earlier hidden states, which "
-                             "`memory` does not contain: pass the whole text as tokens")
+                             "memory does not contain: pass the whole text as tokens")
         return super().read(tokens)
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
                       memory: Memory | None = None) -> tuple[Float[Tensor, "B T R"], Memory]:
-        """[h_t; c_t] after each token, and the states of the layers after the last token of each row.
+        """[h_t; c_t] after each token, R = 2H, and the states of the layers after the last token of each row.
 
-        h_t is the hidden state of the last layer, c_t the context vector; `memory` as in `RecurrentLM.hidden_states`.
+        h_t is the hidden state of the last layer, c_t the context vector. Arguments as in `RecurrentLM.hidden_states`.
         """
         h, memory = super().hidden_states(tokens, mask, memory)            # (B, T, H)
         return torch.cat([h, context_of(self._weights(h, mask), h)], dim=2), memory
 
     def _weights(self, h: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"] | None) -> Float[Tensor, "B T T"]:
-        """Attention weights alpha: row t over the hidden states before h_t."""
+        """Attention weights alpha: row t has the weights of the hidden states before h_t, and 0 elsewhere."""
         T = h.shape[1]
         before = torch.ones(T, T, dtype=torch.bool, device=h.device).tril(-1)
         return weights_of(self.score(h, h), (before if mask is None else before & mask[:, None]).expand(len(h), T, T))
 
     @torch.no_grad()
     def attention_weights(self, tokens: Padded) -> Float[Tensor, "B T T"]:
-        """Attention weights after each token of a batch: row t over the hidden states of the tokens before token t."""
+        """Attention weights: row t has the weights of the hidden states of the tokens before token t, and 0 elsewhere.
+
+        tokens  (B, T), or a pair with their mask (B, T), True for real tokens
+        """
         tokens, mask = self.check_tokens(tokens)
         return self._weights(super().hidden_states(tokens, mask)[0], mask)
 
@@ -99,7 +103,7 @@ class AttentiveLM(RecurrentLM):
 
     @torch.no_grad()
     def update(self, state: Past, x_i: Tensor) -> Past:
-        """One step of each layer, and attention over all earlier states."""
+        """Return the state after the token x_i (B,): one step of each layer, and attention to all earlier states."""
         x_i = check_next(self, x_i, len(state.logits))
         h, memory = self.layers(self.embedded(x_i[:, None]), state.memory)                  # (B, 1, H)
         seen = F.pad(state.seen, (0, 1), value=True)

@@ -17,15 +17,14 @@ State = tuple[Tensor, ...]                                           # (h,) or (
 
 
 class Cell(nn.Module):
-    """Base class of recurrent cells: the weights of all gates, stacked to G = gates * H rows.
+    """Base class of recurrent cells: the parameters W_x (G, I), W_h (G, H) and b (G,) of all gates, G = gates * H.
 
     inputs  I, size of an input
     hidden  H, size of the hidden state
 
-    Weights and biases are initialized uniformly in [-1/sqrt(H), 1/sqrt(H)], as in torch. A subclass sets `gates`, the
-    number of blocks of H rows in W_x, W_h and b, and `parts`, the number of tensors in a state (both 1 by default). It
-    defines `step(a, state)`: a (B, G) is W_x x + b, state the tuple of previous states (B, H), and the result the tuple
-    of new states.
+    Weights and biases are initialized uniformly in [-1/sqrt(H), 1/sqrt(H)], as in torch. A subclass defines `step`, and
+    sets `gates`, the number of blocks of H rows in W_x, W_h and b, and `parts`, the number of tensors in a state (both
+    1 by default).
 
     >>> class Sum(Cell):
     ...     def step(self, a, state):
@@ -49,18 +48,15 @@ class Cell(nn.Module):
             nn.init.uniform_(p, -hidden ** -0.5, hidden ** -0.5)
 
     def ahead(self, x: Float[Tensor, "... I"]) -> Float[Tensor, "... G"]:
-        """Part of a step that depends on the input only: W_x x + b, for any number of steps.
-
-        Its shape is (..., G) for x (..., I), with G = `gates` * `hidden`.
-        """
+        """Part of a step that depends on the input only, W_x x + b, for any number of steps; G = `gates` * `hidden`."""
         return F.linear(x, self.W_x, self.b)
 
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
-        """Return the next state, given a (B, G), the result of `ahead` for the step, and the previous state."""
+        """Return the new state, a tuple of `parts` tensors (B, H), from the previous state and a = W_x x + b."""
         raise NotImplementedError(f"{type(self).__name__} does not define step(a, state)")
 
     def forward(self, x: Float[Tensor, "B I"], state: State | None = None) -> State:
-        """State after the input x (B, I); the previous state is zero by default.
+        """State after the input x, given the previous `state`; None: a state of zeros.
 
         Raises ValueError if x or the state has a wrong shape, and TypeError if the state is not a tuple of tensors.
         """
@@ -82,7 +78,7 @@ class Cell(nn.Module):
             raise TypeError(f"{name} is of type {type(state).__name__}; expected a tuple of {self.parts} tensors (B, H)")
         got, expected = [tuple(part.shape) for part in state], [(batch, self.hidden)] * self.parts
         if got != expected:
-            raise ValueError(f"{name} has the shapes {got}; expected {expected}, (B, H) for each part")
+            raise ValueError(f"{name} has the shapes {got}; expected {expected}, (B, H) for each tensor")
         return state
 
     def extra_repr(self) -> str:
@@ -115,10 +111,10 @@ class LSTMCell(Cell):
       g_t = \tanh(W_g\,[x_t; h_{t-1}] + b_g),$$
     $$c_t = f_t \odot c_{t-1} + i_t \odot g_t, \qquad h_t = o_t \odot \tanh c_t.$$
 
-    The rows of W_x, W_h and b are those of i, f, o, g, in this order (torch has i, f, g, o), so that one sigmoid
-    computes the three gates.
+    W_x, W_h and b contain the rows of i, f, o and g in this order, so that one sigmoid computes the three gates. The
+    order in torch is i, f, g, o.
 
-    forget_bias  initial b_f; None: random, like the other biases. With 1 a new cell mostly keeps its state
+    forget_bias  initial b_f; None: random, like the other biases. With 1 an untrained cell mostly keeps its state
 
     Slides: "RNN/GRU/LSTM Architectures". Papers: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate;
     Jozefowicz et al. 2015 for its bias.
@@ -155,9 +151,9 @@ class GRUCell(Cell):
     $$n_t = \tanh\bigl(W_{xn} x_t + b_n + r_t \odot (W_{hn} h_{t-1} + b_{hn})\bigr), \qquad
       h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}.$$
 
-    This is torch's form, where the reset gate multiplies the product with W_hn. In the paper it multiplies the state,
-    $W_{hn} (r_t \odot h_{t-1})$, which is another function; some texts also exchange z and 1 - z. The rows of W_x, W_h
-    and b are those of r, z, n, as in torch.
+    $n_t$ is the candidate. In this form, which is torch's, the reset gate multiplies the product with W_hn. In the
+    paper it multiplies the state, $W_{hn} (r_t \odot h_{t-1})$, which is another function. Some texts also exchange z
+    and 1 - z. W_x, W_h and b contain the rows of r, z and n in this order, as in torch.
 
     Slides: "RNN/GRU/LSTM Architectures". Paper: Cho et al. 2014.
 

@@ -57,7 +57,7 @@ class RecurrentLM(AutoregressiveModel):
         if embedding is not None and embedding < 1:
             raise ValueError(f"embedding is {embedding}; expected at least 1, or None for one-hot vectors")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}, a token of the vocabulary")
+            raise ValueError(f"bos_id is {bos_id}; expected 0 to {vocab_size - 1}, a token of the vocabulary, or None")
         self._config = {"vocab_size": vocab_size, "hidden": hidden, "cell": cell, "layers": layers,
                         "embedding": embedding, "dropout": dropout, "forget_bias": forget_bias,
                         "learned_start": learned_start, "bos_id": bos_id}
@@ -75,10 +75,10 @@ class RecurrentLM(AutoregressiveModel):
     # --- the network -------------------------------------------------------------------------------------------------
 
     def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
-        """Logits (B, T, V) of the token after each position, from tokens (B, T).
+        """Logits of the token after each position of `tokens` (B, T).
 
         mask  (B, T), True for real tokens, which must be contiguous: padding before or after
-              them is ignored, and its logits are meaningless
+              them is ignored, and its logits are meaningless; None: no padding
 
         Raises ValueError if a token is outside the vocabulary, or if the mask has a wrong shape
         or dtype, or padding between tokens.
@@ -86,10 +86,11 @@ class RecurrentLM(AutoregressiveModel):
         return self.read((tokens, mask))[0]
 
     def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
-        """Logits (B, T, V) as in `forward`, and the states of the layers after the last token.
+        """Logits of the token after each position, and the states of the layers after the last token.
 
-        memory  states after the text before these tokens; the initial states if None. A text
-                can thus be processed in pieces, with the same result as at once
+        tokens  (B, T), or a pair with their mask, as in `forward`
+        memory  states of the layers after the text before these tokens; None: the initial
+                states. A text can thus be processed in pieces, with the same result as at once
         """
         tokens, mask = self.check_tokens(tokens)
         h, memory = self.hidden_states(tokens, mask, memory)
@@ -111,21 +112,21 @@ class RecurrentLM(AutoregressiveModel):
         return h[rows, (t - first[:, None]) % len(t)], memory        # rotated back
 
     def embedded(self, tokens: Integer[Tensor, "... T"]) -> Float[Tensor, "... T I"]:
-        """Input of the first layer: token embeddings, or one-hot vectors."""
+        """Inputs of the first layer, of size I: token embeddings, or one-hot vectors of size V."""
         if self.tokens is None:
             return F.one_hot(tokens, self.vocab_size).to(self.head.weight.dtype)
         e = self.tokens(tokens)
         return F.dropout(e, self.dropout) if self.training else e
 
     def scores(self, h: Float[Tensor, "... H"]) -> Float[Tensor, "... V"]:
-        """Logits of the next token, W_hy h + b_y."""
+        """Logits of the next token, W_hy h + b_y, from hidden states h of the last layer."""
         return self.head(F.dropout(h, self.dropout) if self.training else h)
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats per token, and the number of predicted tokens.
 
-        batch  tokens (B, T), of which all but the first of each row are predicted from those
-               before them; or a pair with their mask (B, T), True for real tokens
+        batch  tokens (B, T), or a pair with their mask (B, T), True for real tokens. Each token
+               except the first of its row is predicted from the tokens before it
         """
         tokens, mask = self.check_tokens(batch)
         if tokens.shape[1] < 2:
@@ -188,11 +189,13 @@ class RecurrentLM(AutoregressiveModel):
         self.prompt(batch, context)
 
     def prompt(self, batch: int, context: Padded | None) -> tuple[Tensor | None, Tensor | None]:
-        """Return the P tokens that precede x, (B, P), and their mask (B, P), or None if all are real; B is `batch`.
+        """Return the tokens (B, P) that precede x, and their mask (B, P), which is None if there is no padding.
 
-        The tokens are the context, or `bos_id` if the context is None. Returns (None, None) if there are neither, so
-        that the first token is predicted from h_0. Raises ValueError if the context is invalid, or None for a model with
-        neither a bos_id nor a learned start.
+        batch    B, number of rows
+        context  prompts (B, P), or a pair with their mask; None: the prompt is `bos_id`
+
+        Returns (None, None) if there is neither a context nor a `bos_id`; the first token is then predicted from the
+        learned start. Raises ValueError if there is no learned start either, or if the context is invalid.
         """
         device = self.head.weight.device
         if context is None:
@@ -204,19 +207,20 @@ class RecurrentLM(AutoregressiveModel):
             return None, None
         tokens, mask = self.check_tokens(context, "context")
         if len(tokens) != batch:
-            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}, the "
+                             "number of rows")
         if mask is not None and not mask[:, -1].all():
             raise ValueError("the mask of context is False at the end of a row; expected padding on the "
                              'left, as pad(prompts, 0, side="left") does')
         return tokens.to(device), None if mask is None else mask.to(device)
 
     def check_tokens(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
-        """Return tokens (B, T) of the vocabulary and their mask, None for no padding.
+        """Return the tokens (B, T) and their mask (B, T), which is None if the batch has no mask.
 
         batch  tokens (B, T), or a pair with their mask
         name   name of the batch in error messages
 
-        Raises ValueError if a token or the mask is invalid.
+        Raises ValueError if a token is outside the vocabulary, or if a row of the mask is empty or not contiguous.
         """
         tokens, mask = tokens_and_mask(batch, self.vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0:
@@ -234,4 +238,4 @@ class State(NamedTuple):
     """State of each row: the states of the layers, and the logits of the next token."""
 
     memory: Memory                                                   # (h,) or (h, c) of each layer, (B, H) each
-    logits: Tensor                                                   # (B, V)
+    logits: Tensor                                                   # (B, V): logits of the next token

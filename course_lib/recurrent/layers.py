@@ -18,9 +18,10 @@ Memory = tuple[State, ...]                                           # a state f
 
 def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
         lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T H"], State]:
-    """Hidden states h after every step, and the state after the last step of each row, starting from `state`.
+    """Run a cell along sequences: the hidden states after every step, and the state after the last step of each row.
 
-    lengths  (B,) number of steps of each row, after which its h is 0; None: all rows have T steps
+    state    state before the first step
+    lengths  (B,) number of steps of each row, after which its hidden states are 0; None: all rows have T steps
     """
     if lengths is not None:
         return run_packed(cell, x, state, lengths)
@@ -30,7 +31,7 @@ def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
 
 
 def run_steps(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-    """`run` for rows of equal length, as a loop over `cell.step` from the initial `state`."""
+    """`run` for rows of equal length and any cell, as a loop over `cell.step`."""
     outputs = []
     for a in cell.ahead(x.transpose(0, 1)).unbind():                 # (T, B, G): one product for all steps
         state = cell.step(a, state)
@@ -40,8 +41,9 @@ def run_steps(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Floa
 
 def run_packed(cell: Cell, x: Float[Tensor, "B T I"], state: State,
                lengths: Int[Tensor, "B"]) -> tuple[Float[Tensor, "B T H"], State]:
-    """`run` for rows of unequal length. Rows are sorted by length, so that step t computes the first rows only, and
-    padding is never used.
+    """`run` for rows of unequal length.
+
+    Rows are sorted by length, the longest first, so that step t computes only the rows with more than t steps.
     """
     order = lengths.argsort(descending=True, stable=True)
     B, T = x.shape[:2]
@@ -80,8 +82,8 @@ class Recurrent(nn.Module):
     learned_start  whether h_0 is a parameter (the slide's $h_0 = b_0$), with an LSTM also c_0; otherwise they are 0
     forget_bias    initial b_f of an LSTM; None: random
 
-    Equal in value and gradient to torch.nn.RNN, LSTM and GRU with the same weights (`from_torch`). A memory is a tuple
-    of states, layer by layer, forward before backward.
+    Values and gradients equal those of torch.nn.RNN, LSTM and GRU with the same weights (`from_torch`). A memory is a
+    tuple of states, (h,) or (h, c), layer by layer, in each layer the forward before the backward direction.
 
     >>> lstm = Recurrent("lstm", inputs=5, hidden=8, layers=2, bidirectional=True)
     >>> outputs, memory = lstm(torch.randn(3, 6, 5), lengths=torch.tensor([6, 2, 4]))
@@ -110,11 +112,11 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T I"], memory: Memory | None = None,
                 lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T O"], Memory]:
-        """Outputs of the last layer, (B, T, H), or (B, T, 2H) if bidirectional, and the states after the last step.
+        """Outputs of the last layer, O = H, or 2H if bidirectional, and the memory after the last step of each row.
 
-        memory   states before x; None: the initial states, `start(B)`
-        lengths  (B,) number of steps of each row of x, 1 to T; the rest is padding, which is ignored, and 0 in the
-                 outputs
+        memory   states before the first step; None: the initial states, `start(B)`
+        lengths  (B,) number of steps of each row of x, 1 to T. Later steps are padding: they are ignored, and their
+                 outputs are 0
 
         Raises ValueError if the shape of x, memory or lengths is wrong, or if a length is not in 1..T.
         """
@@ -138,7 +140,7 @@ class Recurrent(nn.Module):
         return x, tuple(states)
 
     def start(self, batch: int) -> Memory:
-        """Initial states of `batch` rows, a tuple with a state for each layer and direction."""
+        """Initial memory of `batch` rows: a state for each layer and direction."""
         if self.first is None:
             return tuple(cell.zeros(batch) for cell in self.cells)
         return tuple(tuple(part.expand(batch, -1) for part in state.unbind()) for state in self.first.unbind())
@@ -159,10 +161,10 @@ class Recurrent(nn.Module):
     @classmethod
     @torch.no_grad()
     def from_torch(cls, module: nn.RNN | nn.LSTM | nn.GRU) -> Recurrent:
-        """Layers with the weights of a torch.nn.RNN, LSTM or GRU, in its dtype.
+        """Layers with the weights of a torch.nn.RNN, LSTM or GRU, in its dtype and on its device.
 
-        torch's two biases are added, except for the candidate of a GRU, which keeps both. Raises ValueError if the
-        nonlinearity is not tanh, or if an LSTM has a projection.
+        The sum of torch's two biases is the bias b, except in the candidate of a GRU, which has both biases. Raises
+        ValueError if the nonlinearity is not tanh, or if an LSTM has a projection.
         """
         if getattr(module, "nonlinearity", "tanh") != "tanh" or module.proj_size:
             raise ValueError(f"module is {module}; expected a module with nonlinearity 'tanh' and proj_size 0")
@@ -182,7 +184,7 @@ class Recurrent(nn.Module):
 
 
 def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
-    """Rows of torch's weight or bias in the order of the cell's gates: torch's LSTM has i, f, g, o, ours i, f, o, g."""
+    """Reorder the rows of torch's weight or bias to the gates of `cell`: for an LSTM from i, f, g, o to i, f, o, g."""
     if cell.gates != 4:
         return rows
     i, f, g, o = rows.chunk(4)
@@ -190,7 +192,7 @@ def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
 
 
 def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[Tensor, "B"]:
-    """Return the tokens x_i of `update`, one for each row of the state. Raises ValueError if they are invalid."""
+    """Return the tokens x_i of `model.update`, one for each of `batch` rows. Raises ValueError if they are invalid."""
     if is_validating(model):
         return x_i.long()
     if tuple(x_i.shape) != (batch,):
@@ -199,7 +201,7 @@ def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[T
 
 
 def check_lengths(lengths: Tensor, x: Tensor) -> Int[Tensor, "B"]:
-    """Return the lengths on the device of x (B, T, I). Raises ValueError unless they are integers (B,) from 1 to T."""
+    """Return the lengths on the device of x (B, T, I). Raises ValueError unless they are integers (B,) in 1..T."""
     if tuple(lengths.shape) != (len(x),) or lengths.is_floating_point():
         raise ValueError(f"lengths has shape {tuple(lengths.shape)} and dtype {lengths.dtype}; expected ({len(x)},), an "
                          "integer for each row")

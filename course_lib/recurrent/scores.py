@@ -1,8 +1,8 @@
 """Attention scores of a query h_t and a key h_tau: dot product, scaled dot product, bilinear and additive.
 
-All have the interface `score(queries, keys)`: (..., T, H) and (..., S, K) to (..., T, S). `prepare` computes the part
+`score(queries, keys)` maps queries (..., T, H) and keys (..., S, K) to scores (..., T, S). `prepare` computes the part
 that depends on the keys only, once for all queries. `weights_of` normalizes scores to attention weights, and
-`context_of` computes the context vector.
+`context_of` computes the context vectors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Score(nn.Module):
     key    K, size of h_tau; None: H
 
     A subclass defines `match(queries, prepared)`, which maps queries (..., T, H) and the result (..., S, E) of `prepare`,
-    by default the keys (..., S, K), to scores (..., T, S):
+    by default the keys (..., S, K), to scores (..., T, S).
 
     >>> class Distance(Score):
     ...     def match(self, queries, keys):
@@ -46,7 +46,7 @@ class Score(nn.Module):
         return self.match(queries, self.prepare(keys))
 
     def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S E"]:
-        """Part of the score that depends on the keys only, by default the keys themselves."""
+        """Part of the score that depends on the keys only, of a size E: by default the keys themselves, E = K."""
         return keys
 
     def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S E"]) -> Float[Tensor, "... T S"]:
@@ -71,7 +71,8 @@ class DotScore(Score):
     def __init__(self, query: int, key: int | None = None):
         super().__init__(query, key)
         if self.key != self.query:
-            raise ValueError(f"key is {self.key} and query is {self.query}; expected equal sizes for a dot product")
+            raise ValueError(f"key is {self.key} and query is {self.query}; expected equal sizes for a dot product, "
+                             "or the score 'bilinear' or 'additive'")
 
     def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S H"]) -> Float[Tensor, "... T S"]:
         return queries @ prepared.transpose(-2, -1)                  # (..., T, S)
@@ -91,7 +92,7 @@ class ScaledDotScore(DotScore):
 
 
 class BilinearScore(Score):
-    r"""Bilinear score, $s_{t,\tau} = h_t^\top W_{\mathrm{attn}} h_\tau$, with H K parameters; the two sizes may differ.
+    r"""Bilinear score, $s_{t,\tau} = h_t^\top W_{\mathrm{attn}} h_\tau$ with W (H, K), so H and K may differ.
 
     Slides: "Bilinear (Luong Attention)". Paper: Luong et al. 2015, where it is called "general".
 
@@ -161,9 +162,9 @@ SCORES: dict[str, type[Score]] = {"dot": DotScore, "scaled dot": ScaledDotScore,
 
 
 def make_score(name: str, query: int, key: int | None = None) -> Score:
-    """Create the score called `name` for queries of size `query` and keys of size `key` (None: the same size).
+    """Create the score called `name` in `SCORES` for queries of size `query` and keys of size `key`; None: `query`.
 
-    Raises ValueError if the name is not one of SCORES.
+    Raises ValueError if the name is not in `SCORES`.
     """
     if name not in SCORES:
         raise ValueError(f"score is {name!r}; expected one of {', '.join(map(repr, SCORES))}")
@@ -176,8 +177,8 @@ def make_score(name: str, query: int, key: int | None = None) -> Score:
 def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | None = None) -> Float[Tensor, "... S"]:
     r"""Attention weights $\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over unmasked positions.
 
-    mask  True where a position may be attended to. If a row of the mask is False everywhere, all its weights are 0, for
-          example at the first step, which has no past
+    mask  True where a position may be attended to; None: everywhere. If a row of the mask is False everywhere, all its
+          weights are 0, for example at the first step, which has no earlier position
     """
     if mask is None:
         return scores.softmax(dim=-1)
@@ -188,5 +189,5 @@ def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | Non
 
 
 def context_of(weights: Float[Tensor, "... T S"], memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... T H"]:
-    r"""Context vectors $c_t = \sum_\tau \alpha_{t,\tau} h_\tau$ with the weights alpha and the rows h of `memory`."""
+    r"""Context vectors $c_t = \sum_\tau \alpha_{t,\tau} h_\tau$, given attention weights alpha and `memory` rows h."""
     return weights @ memory

@@ -1,13 +1,15 @@
 r"""Selection of a vector c from a memory $M = \{h_1, \dots, h_S\}$, and gradient estimators for hard selection.
 
-sum, mean    all slots with equal weights
-hard         the slot with the largest score, or the k slots with the largest
-soft         all slots, weighted by the softmax of the scores
+The S vectors are the *slots* of the memory, and slot $\tau$ has the score $s_\tau$. The selections are
+
+sum, mean    the sum or mean of all slots, without scores
+hard         the slot with the largest score, or the mean of the k slots with the largest scores
+soft         the mean of all slots, weighted by the softmax of the scores
 
 The scores of a soft selection are learned by backpropagation. For a hard selection their gradient is 0, because small
 changes of the scores do not change the choice. If the slot is sampled instead, $P(\tau) = \mathrm{softmax}(s)_\tau$,
-the expected loss $\sum_\tau P(\tau)\, L(h_\tau)$ is differentiable. The functions below compute or estimate its
-gradient.
+the expected loss $\sum_\tau P(\tau)\, L(h_\tau)$ is differentiable. `expected_loss_gradient` computes its gradient,
+`reinforce` and `gumbel_softmax` estimate it.
 """
 
 from __future__ import annotations
@@ -34,10 +36,10 @@ def mean_selection(memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... H"]:
 
 
 def hard_selection(scores: Float[Tensor, "... S"], memory: Float[Tensor, "... S H"], k: int = 1) -> Float[Tensor, "... H"]:
-    r"""Mean of the k slots with the largest scores: $c = \frac{1}{\sum_\tau \alpha_\tau} \sum_\tau \alpha_\tau h_\tau$
-    with $\alpha_\tau \in \{0, 1\}$.
+    r"""Mean of the k slots with the largest scores: $c = \frac{1}{k} \sum_\tau \alpha_\tau h_\tau$, where $\alpha_\tau$
+    is 1 for these slots and 0 for the others.
 
-    k  number of selected slots: 1 is one-hot, more is multi-hot
+    k  number of selected slots: alpha is one-hot for k = 1, multi-hot for k > 1
 
     >>> hard_selection(torch.tensor([0., 2., 1.]), torch.tensor([[1.], [5.], [9.]]), k=2)
     tensor([7.])
@@ -79,12 +81,13 @@ def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S 
 
 def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
               generator: torch.Generator | None = None, baseline: bool = False) -> Float[Tensor, "num S"]:
-    r"""REINFORCE estimates of `expected_loss_gradient`, one per row: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ for a
-    slot $\tau$ sampled from $P = \mathrm{softmax}(s)$. s, h and L are `scores`, `memory` and `loss`.
+    r"""REINFORCE estimates of `expected_loss_gradient`, one per row: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$.
+
+    In each row a slot $\tau$ is sampled from $P = \mathrm{softmax}(s)$; s, h and L are `scores`, `memory` and `loss`.
 
     num       number of samples
-    baseline  whether b is the mean loss of the other samples; otherwise b is 0. This b does not depend on the sample
-              from whose loss it is subtracted, so the estimator stays unbiased
+    baseline  whether b is the mean loss of the other samples; otherwise b is 0. The mean of the other samples does not
+              depend on the slot of this sample, so the estimator stays unbiased
 
     Paper: Williams 1992.
     """
@@ -102,15 +105,15 @@ def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Lo
 def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
                    generator: torch.Generator | None = None, temperature: float | int = 1.0,
                    straight_through: bool = False) -> Float[Tensor, "num S"]:
-    r"""Gumbel-softmax estimates of `expected_loss_gradient`, one per row: the gradient of $L(\sum_\tau y_\tau h_\tau)$
-    with respect to s, where $y = \mathrm{softmax}((s + g) / T)$. s, h and L are `scores`, `memory` and `loss`.
+    r"""Gumbel-softmax estimates of `expected_loss_gradient`, one per row: $\nabla_s L(\sum_\tau y_\tau h_\tau)$.
 
-    g are independent Gumbel variables, so the largest entry of $s + g$ is slot $\tau$ with probability $P(\tau)$.
+    The weights are $y = \mathrm{softmax}((s + g) / T)$ with independent Gumbel variables g, so the largest entry of y
+    is slot $\tau$ with probability $P(\tau)$; s, h and L are `scores`, `memory` and `loss`.
 
     num               number of samples
-    temperature       T; for T to 0, y becomes one-hot
-    straight_through  whether the loss is computed with the one-hot vector of the largest entry of y; its gradient with
-                      respect to s is then replaced by the gradient of y
+    temperature       T; as T approaches 0, y becomes one-hot
+    straight_through  whether y is replaced by the one-hot vector of its largest entry when the loss is computed; the
+                      derivative of this vector is replaced by the derivative of y
 
     Papers: Jang et al. 2017, Maddison et al. 2017; Bengio et al. 2013 for straight-through.
     """

@@ -1,7 +1,7 @@
 r"""Recurrent encoder-decoder (sequence-to-sequence model), $p(y_t \mid y_{<t}, x)$, with and without attention.
 
-The decoder gets a context vector c_t: without attention the encoder's last state at every step, with attention a
-weighted mean of the encoder's states, computed at each step.
+At each step t the decoder depends on a context vector c_t. Without attention it is the encoder's last state at every
+step; with attention it is a weighted mean of all encoder states, with new weights at each step.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ PLACEMENTS = ("before", "after")
 class Source(NamedTuple):
     """The encoded source, computed once for all steps of the decoder."""
 
-    states: Tensor                                                   # (B, S, C), h_1 .. h_n of the encoder
-    prepared: Tensor                                                 # (B, S, E), result of `Score.prepare`
-    seen: Tensor                                                     # (B, S), True where the source has a token
-    last: Tensor                                                     # (B, C), state after the last token
+    states: Tensor                                                   # (B, S, C): encoder states h_1, ..., h_S
+    prepared: Tensor                                                 # (B, S, E): result of `Score.prepare`
+    seen: Tensor                                                     # (B, S): True where the source has a token
+    last: Tensor                                                     # (B, C): encoder state after the last token
 
 
 class State(NamedTuple):
-    """State of each row during decoding: the encoded `source`, and the fields below."""
+    """State of each row during decoding."""
 
-    source: Source
-    memory: Memory                                                   # of the decoder
-    over: Tensor                                                     # (B,), True where the target has ended
-    logits: Tensor                                                   # (B, V), of the next token
-    weights: Tensor                                                  # (B, S), attention weights of the last step
+    source: Source                                                   # the encoded source
+    memory: Memory                                                   # state of the decoder
+    over: Tensor                                                     # (B,): True where the target has ended
+    logits: Tensor                                                   # (B, V): logits of the next token
+    weights: Tensor                                                  # (B, S): attention weights of the last step
 
 
 class Seq2Seq(AutoregressiveModel):
@@ -65,8 +65,8 @@ class Seq2Seq(AutoregressiveModel):
     placement       attention "before" (Bahdanau) or "after" (Luong) the decoder's step
     cell            "rnn", "lstm" or "gru", in encoder and decoder
     embedding       E, size of the token embeddings; None: H
-    bidirectional   whether the encoder runs in both directions: its states are then [forward; backward], of size C =
-                    2H, and its last state joins the last states of the two directions
+    bidirectional   whether the encoder runs in both directions: its states are then [forward; backward] of size C = 2H,
+                    and its last state concatenates the last states of both directions; otherwise C = H
     tied            whether the output layer shares the weights of the target embeddings, after a tanh layer of size E
     dropout         dropout probability of embeddings and of inputs of the output layer
     smoothing       label smoothing of the training loss, in torch's form: see `cross_entropy`
@@ -82,8 +82,8 @@ class Seq2Seq(AutoregressiveModel):
     different lengths.
 
     Slides: "Encoder-Decoder Architecture", "Integrating Attention in Seq2Seq". The slide computes the weights from h_t,
-    which depends on c_t; here they depend on h_{t-1}, as in the paper. Papers: Sutskever et al. 2014, Cho et al. 2014,
-    Bahdanau et al. 2015, Luong et al. 2015.
+    which depends on c_t. In this class, as in the paper, they depend on h_{t-1}. Papers: Sutskever et al. 2014, Cho et
+    al. 2014, Bahdanau et al. 2015, Luong et al. 2015.
 
     >>> model = Seq2Seq(source=9, target=8, hidden=6, score="additive")
     >>> source = torch.tensor([[4, 5, 6], [7, 8, 0]])
@@ -136,20 +136,23 @@ class Seq2Seq(AutoregressiveModel):
     # --- encoder -----------------------------------------------------------------------------------------------------
 
     def encode(self, source: Padded) -> Source:
-        """Encoder states h_1 .. h_n of the source, and its last state."""
+        """Encode the source, tokens (B, S) padded with `pad_id` on the right, or a pair with their mask."""
         tokens, seen = self._source(source)
         states, memory = self.encoder(self._drop(self.source(tokens)), lengths=seen.sum(dim=1))           # (B, S, C)
         last = torch.cat([state[0] for state in memory], dim=1)      # (B, C): each direction at its own end
         return Source(states, states if self.score is None else self.score.prepare(states), seen, last)
 
     def _initial_memory(self, source: Source) -> Memory:
-        """Initial states of the decoder."""
+        """Initial state of the decoder, computed from the encoder's last state."""
         return tuple(torch.tanh(self.bridge(source.last)).chunk(self.decoder.cells[0].parts, dim=1)),
 
     # --- attention ---------------------------------------------------------------------------------------------------
 
     def _attend(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
-        """Context vectors and attention weights of decoder states h; without attention c is the last encoder state."""
+        """Context vectors and attention weights of decoder states h.
+
+        Without attention the context vector is the last encoder state, and its position has weight 1.
+        """
         if self.score is None:
             B, T, S = *h.shape[:2], source.states.shape[1]
             ends = torch.arange(S, device=h.device) == source.seen.sum(dim=1, keepdim=True) - 1              # (B, S)
@@ -186,10 +189,10 @@ class Seq2Seq(AutoregressiveModel):
         return torch.cat(outputs, dim=1), torch.cat(looks, dim=1)
 
     def loss(self, batch: tuple[Padded, Padded]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats per token, label-smoothed as configured, and the number of predicted tokens.
+        """Mean cross-entropy in nats per token, with label smoothing, and the number of predicted tokens.
 
         batch  source (B, S) and target (B, T), the target without bos and with eos; each padded with `pad_id` on the
-               right, or a pair with its mask. Padding is neither an input nor a target
+               right, or a pair with its mask, True for real tokens. Padding is neither an input nor a target
         """
         target, real = self._read(batch[1], self.conditional.num_values, "target")
         columns = int(real.sum(dim=1).max())
@@ -199,7 +202,7 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> Float[Tensor, "B T S"]:
-        """Attention weights: row t over the source positions when token t of the target is predicted.
+        """Attention weights: row t has the weights of the source positions when token t of the target is predicted.
 
         source  tokens (B, S), padded with `pad_id` on the right, or a pair with their mask
         target  (B, T), without bos
@@ -220,7 +223,7 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """The state after one step of the decoder, with the token x_i (B,) as input and attention to the source."""
+        """Return the state after one step of the decoder with the token x_i (B,) as input."""
         x_i = check_next(self, x_i, len(state.over)).to(state.over.device)
         return self._step(state._replace(over=state.over | (x_i == self.eos_id)), x_i)
 
@@ -246,7 +249,7 @@ class Seq2Seq(AutoregressiveModel):
         return F.dropout(x, self.dropout, self.training)
 
     def _padded(self, logits: Float[Tensor, "*B V"], over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
-        """After the end of the target, only padding has a positive probability."""
+        """Set the logits of all tokens except `pad_id` to -inf where `over` is True, after the end of the target."""
         other = torch.arange(logits.shape[-1], device=logits.device) != self.pad_id
         return logits.masked_fill(over[..., None] & other, -torch.inf)
 
@@ -255,7 +258,8 @@ class Seq2Seq(AutoregressiveModel):
     def check_context(self, context: Padded, batch: int) -> None:
         tokens, _ = self._source(context)
         if len(tokens) != batch:
-            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, S) with B = {batch}")
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, S) with B = {batch}, the "
+                             "number of rows")
 
     def _source(self, source: Padded) -> tuple[Integer[Tensor, "B S"], Bool[Tensor, "B S"]]:
         tokens, seen = self._read(source, self.source.num_embeddings, "context")
@@ -265,9 +269,12 @@ class Seq2Seq(AutoregressiveModel):
         return tokens[:, :columns], seen[:, :columns]
 
     def _read(self, side: Padded, vocab_size: int, name: str) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
-        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`.
+        """Tokens of source or target on the model's device, and their mask, True for real tokens.
 
-        side  tokens (B, T), or a pair with their mask; `name` is their name in error messages
+        side  tokens (B, T), whose mask is True where they differ from `pad_id`, or a pair with their mask
+        name  name of `side` in error messages
+
+        Raises ValueError if a token is outside 0..vocab_size-1, or if there is padding left of a token.
         """
         tokens, mask = tokens_and_mask(side, vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0 or tokens.is_floating_point():

@@ -13,11 +13,14 @@ from course_lib.validation import check_sizes
 
 
 def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
-    """Cut a text (T,) into `batch` parallel streams, in pieces of `length` tokens: batches (batch, length + 1).
+    """Cut a text into `batch` parallel streams, and these into pieces: a loader of tokens (batch, length + 1).
+
+    batch   number of streams, which are the rows of each batch
+    length  number of predicted tokens in a row of a batch
 
     Row b of a batch continues row b of the previous batch. The two rows share one token, which is the last target of
-    the first and the first input of the second. Tokens that do not fill a last batch are dropped. Raises ValueError if
-    the text is too short for one batch.
+    the previous row and the first input of the next row. Tokens that do not fill a last batch are dropped. Raises
+    ValueError if the text is too short for one batch.
     """
     check_sizes(batch=batch, length=length)
     if text.dim() != 1 or len(text) < batch * length + 1:
@@ -34,8 +37,8 @@ class Carried(nn.Module):
     """Language model that is trained on streams: each batch starts from the final states of the previous batch.
 
     States are carried from batch to batch, gradients are not (truncated backpropagation through time). The states are
-    in a buffer, so checkpoints of `fit` contain them. In eval mode the first batch starts from the initial states, and
-    the states of training are unchanged.
+    in a buffer, so checkpoints of `fit` contain them. In eval mode the first batch starts from the model's initial
+    states, and the stored states of training are not changed.
 
     model  the language model, whose parameters are shared
     batch  number of rows of a training batch, as in `streams`
@@ -55,7 +58,7 @@ class Carried(nn.Module):
         self._reading: Memory | None = None                          # in eval mode
 
     def loss(self, tokens: Integer[Tensor, "B L"]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats over all tokens except the first of each row, and the number of these tokens."""
+        """Mean cross-entropy in nats per predicted token, and their number: all tokens except the first of each row."""
         if self.training and len(tokens) != self.batch:
             raise ValueError(f"tokens has {len(tokens)} rows; expected {self.batch}, one for each stream")
         memory = self._reading
@@ -79,8 +82,8 @@ def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer
                  piece: int = 1000) -> Float[Tensor, "T"]:
     """Negative log-probability in nats of each token of a text, given all tokens before it.
 
-    before  text that precedes `text`, at least one token, which is not scored
-    piece   number of tokens that are processed at once
+    before  text that precedes `text`, at least one token; it is not scored
+    piece   number of tokens that are processed at once, which does not change the result
     """
     if before.dim() != 1 or text.dim() != 1 or len(before) < 1 or len(text) < 1:
         raise ValueError(f"text has shape {tuple(text.shape)} and `before` has shape {tuple(before.shape)}; expected "

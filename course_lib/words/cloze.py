@@ -13,11 +13,11 @@ VOWELS = re.compile(r"[aeiouy]+")
 
 
 class Gaps(NamedTuple):
-    """A text with deleted words.
+    """A text with deleted words, the items of a cloze test.
 
-    words    words of the text, "____" for each deleted word
-    places   indices of the deleted words in `words`
-    answers  the deleted words
+    words    words of the text, with "____" for each deleted word
+    places   index in `words` of each deleted word, in ascending order
+    answers  the deleted words, in the same order
 
     >>> print(Gaps(words=["the", "____"], places=[1], answers=["cat"]))
     the ____
@@ -34,8 +34,8 @@ class Gaps(NamedTuple):
 def delete_every(words: list[str], every: int = 5, first: int | None = None) -> Gaps:
     """Delete every k-th word of a text, k = `every`.
 
-    every  distance between deleted words, at least 2
-    first  position of the first deleted word; default: every - 1
+    every  distance in words between deleted words, at least 2
+    first  index of the first deleted word, from 0; None: every - 1
 
     Raises ValueError if no word would be deleted.
 
@@ -44,23 +44,28 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
     """
     first = every - 1 if first is None else first
     if every < 2 or not 0 <= first < len(words):
-        raise ValueError(f"every is {every} and first is {first}; expected every >= 2 and first from 0 to {len(words) - 1}")
+        raise ValueError(f"every is {every} and first is {first}; expected every >= 2, and first from 0 to "
+                         f"{len(words) - 1}, an index of words")
     places = list(range(first, len(words), every))
     gone = set(places)
     return Gaps(["____" if i in gone else word for i, word in enumerate(words)], places, [words[i] for i in places])
 
 
 def restored(guesses: list[str], gaps: Gaps) -> float:
-    """Cloze score: the fraction of deleted words that are guessed exactly, ignoring case; `guesses` in text order."""
+    """Cloze score, 0 to 1: the fraction of deleted words that are guessed exactly, ignoring case.
+
+    guesses  a word for each deleted word, in the order of the text
+    """
     if len(guesses) != len(gaps.answers):
         raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one for each deleted word")
     return sum(a.lower() == b.lower() for a, b in zip(guesses, gaps.answers)) / len(gaps.answers)
 
 
 def flesch(text: str) -> float:
-    r"""$206.835 - 1.015 \frac{\text{words}}{\text{sentences}} - 84.6 \frac{\text{syllables}}{\text{words}}$.
+    r"""Flesch's reading ease (1948) of a text; about 100 is very easy, 0 is very hard.
 
-    Flesch's reading ease (1948): 100 is very easy, 0 very hard. Syllables are counted by `syllables`.
+    $206.835 - 1.015 \frac{\text{words}}{\text{sentences}} - 84.6 \frac{\text{syllables}}{\text{words}}$, where
+    syllables are estimated by `syllables`.
 
     >>> round(flesch("The cat sat on the mat."))
     116
@@ -68,7 +73,8 @@ def flesch(text: str) -> float:
     words = WORD.findall(text)
     sentences = len(re.findall(r"[.!?]+(?:\s|$)", text.strip()))
     if not words or not sentences:
-        raise ValueError(f"text has {len(words)} words and {sentences} sentences; expected at least 1 of each")
+        raise ValueError(f"text has {len(words)} words and {sentences} sentences; expected at least 1 word, "
+                         "and at least 1 sentence that ends with '.', '!' or '?'")
     return 206.835 - 1.015 * len(words) / sentences - 84.6 * sum(map(syllables, words)) / len(words)
 
 

@@ -14,7 +14,7 @@ from course_lib.validation import check_sizes
 
 
 def ngrams(words: Sequence[str], n: int) -> list[str]:
-    """The n-grams of a list of words, each joined by spaces.
+    """The n-grams of a list of words in text order, each joined by spaces.
 
     >>> ngrams(["I", "love", "this", "movie"], 2)
     ['I love', 'love this', 'this movie']
@@ -44,11 +44,11 @@ def count_words(docs: Iterable[Sequence[str]],
 
 
 def inverse_document_frequency(counts: Tensor) -> Float[Tensor, "V"]:
-    r"""$\mathrm{idf}(w) = \ln \frac{N + 1}{\mathrm{df}(w) + 1} + 1$ with df the number of documents that contain w.
+    r"""Inverse document frequency of each word, $\mathrm{idf}(w) = \ln \frac{N + 1}{\mathrm{df}(w) + 1} + 1$.
 
     counts  (N, V), count of each word in each of the N documents, as `count_words` returns
 
-    As on the slide, and as scikit-learn's `smooth_idf`.
+    df(w) is the number of documents that contain w. The slide and scikit-learn's `smooth_idf` use the same formula.
     """
     _counts(counts)
     df = (counts > 0).sum(dim=0)                                     # (V,)
@@ -59,8 +59,8 @@ def weigh(counts: Tensor, lengths: Tensor | None = None, idf: Tensor | None = No
     r"""TF-IDF: $\mathrm{tf}(w, d)\, \mathrm{idf}(w)$, where tf is the count of w in d divided by the length of d.
 
     counts   (N, V), as `count_words` returns
-    lengths  (N,), number of words of each document; default: the sums of the counts
-    idf      (V,), of the training documents; default: of these documents
+    lengths  (N,), number of words of each document d; None: the sums of the rows of `counts`
+    idf      (V,), inverse document frequencies of the training documents; None: of the documents in `counts`
 
     scikit-learn's `TfidfVectorizer` returns the same rows, normalized to length 1. The row of an empty document is 0.
     """
@@ -75,19 +75,19 @@ def weigh(counts: Tensor, lengths: Tensor | None = None, idf: Tensor | None = No
 
 
 class Corpus(NamedTuple):
-    """A corpus as the concatenated ids of its sentences.
+    """A corpus of T words, as the concatenated ids of its sentences.
 
     >>> Corpus.of([["a", "b"], ["b", "z", "a"]], Vocabulary(["a", "b"]))
     Corpus(tokens=tensor([0, 1, 1, 0]), sentence=tensor([0, 0, 1, 1]), num_words=2)
     """
 
-    tokens: Int[Tensor, "T"]                                         # the id of each word
-    sentence: Int[Tensor, "T"]                                       # the index of its sentence
-    num_words: int                                                   # size of the vocabulary
+    tokens: Int[Tensor, "T"]                                         # id of each word
+    sentence: Int[Tensor, "T"]                                       # index of the sentence of each word
+    num_words: int                                                   # V, size of the vocabulary
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Corpus:
-        """Encode sentences, lists of words. As in word2vec, words outside the vocabulary are omitted."""
+        """Encode sentences, lists of words. Words outside the vocabulary are omitted, as in word2vec."""
         tokens, sentence = [], []
         for number, words in enumerate(_documents(sentences)):
             known = [vocabulary.id(word) for word in words if word in vocabulary]
@@ -100,17 +100,18 @@ class Corpus(NamedTuple):
 
     @property
     def counts(self) -> Int[Tensor, "V"]:
-        """The count of each word."""
+        """Number of occurrences of each word in the corpus."""
         return torch.bincount(self.tokens, minlength=self.num_words)
 
 
 def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = None) -> tuple[
         Int[Tensor, "..."], Int[Tensor, "..."], Int[Tensor, "..."]]:
-    """All pairs of words of a sentence of `corpus` that are at most `window` words apart.
+    """All pairs of a center word and a context word in the same sentence that are at most `window` words apart.
 
-    reach  (T,), a smaller window for each center word, 1 to `window`; default: `window` for all
+    reach  (T,), window of each center word, 1 to `window`; None: `window` for all
 
-    Returns the ids of the center words, the ids of the context words, and their distances in words, (P,) each.
+    Returns the ids of the center words, the ids of the context words, and their distances in words, (P,) each for P
+    pairs. Two neighboring words form two pairs, in which each word is the center once.
     """
     check_sizes(window=window)
     tokens, sentence = corpus.tokens, corpus.sentence
@@ -129,9 +130,9 @@ def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = N
 
 
 def cooccurrences(corpus: Corpus, window: int, by_distance: bool = False) -> Tensor:
-    """Co-occurrence counts of words at most `window` words apart: a sparse symmetric matrix (V, V).
+    """Co-occurrence counts of words at most `window` words apart in a sentence: a sparse symmetric matrix (V, V).
 
-    by_distance  count 1/d at distance d, as in GloVe
+    by_distance  whether a pair at a distance of d words counts 1/d, as in GloVe; otherwise it counts 1
 
     >>> corpus = Corpus.of([["a", "b", "a"]], Vocabulary(["a", "b"]))
     >>> cooccurrences(corpus, 2).to_dense()
@@ -153,7 +154,8 @@ def _documents(docs: Iterable[Sequence[str]]) -> list[Sequence[str]]:
         raise ValueError("docs is empty; expected at least one document")
     for number, doc in enumerate(docs):
         if isinstance(doc, str):
-            raise ValueError(f"document {number} is the text {doc[:20]!r}; expected a list of its words")
+            raise ValueError(f"document {number} is the text {doc[:20]!r}; expected a list of its words, such as "
+                             "text.split()")
     return docs
 
 

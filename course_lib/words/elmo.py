@@ -1,9 +1,11 @@
 r"""ELMo: a forward and a backward language model, and contextual vectors from their layers.
 
-$$\sum_t \log p_\rightarrow(w_t \mid w_1, \dots, w_{t-1}) + \log p_\leftarrow(w_t \mid w_{t+1}, \dots, w_n)$$
+Training maximizes the log-likelihood of both directions, which share the word vectors and the output layer,
 
-is the objective; both directions share word vectors and softmax. The contextual vector of a word is a weighted sum of all
-layers, whose weights are trained on the task: $\gamma \sum_j s_j h_{t,j}$, $s = \mathrm{softmax}(w)$.
+$$\sum_t \log p_\rightarrow(w_t \mid w_1, \dots, w_{t-1}) + \log p_\leftarrow(w_t \mid w_{t+1}, \dots, w_n).$$
+
+The contextual vector of word t is a weighted sum of its states $h_{t,j}$ in all layers j, $\gamma \sum_j s_j h_{t,j}$
+with $s = \mathrm{softmax}(w)$, where w and $\gamma$ are trained on the task that uses the vectors.
 """
 
 from __future__ import annotations
@@ -158,11 +160,12 @@ class OneWay(AutoregressiveModel):
     r"""One direction of a BiLM as an autoregressive model: $p(w_t \mid w_{<t})$, or backward $p(w_t \mid w_{>t})$.
 
     bilm      the model, whose weights are shared
-    edge      token before the text, or after it if backward
+    edge      token before the first token, or after the last token if backward
     backward  whether each token is predicted from the tokens after it
-    n         number of tokens, required if backward, because the last token is sampled first
+    n         number of tokens, required if backward, because the last token is sampled first; None: any number
 
-    With this class `course_lib.contract.check_causal` can test that the prediction of a token does not depend on it.
+    With this class `course_lib.contract.check_causal` can test that the prediction of a token does not depend on this
+    token.
 
     >>> OneWay(BiLM(5, 4), edge=0, backward=True, n=3).order
     tensor([2, 1, 0])
@@ -184,9 +187,9 @@ class OneWay(AutoregressiveModel):
 
 
 class LayerMix(nn.Module):
-    r"""$\gamma \sum_j s_j h_j$ with $s = \mathrm{softmax}(w)$, a trained weighted sum of layers with L + 2 parameters.
+    r"""Weighted sum of layers, $\gamma \sum_j s_j h_j$ with $s = \mathrm{softmax}(w)$ and parameters w and $\gamma$.
 
-    layers  number of layers, L + 1 for a `BiLM`
+    layers  number of layers $h_j$, size of w: L + 1 for a `BiLM`
 
     >>> mix = LayerMix(3)
     >>> layers = [torch.ones(2, 5), torch.zeros(2, 5), 2 * torch.ones(2, 5)]
@@ -202,20 +205,21 @@ class LayerMix(nn.Module):
 
     def forward(self, states: list[Float[Tensor, "... E"]]) -> Float[Tensor, "... E"]:
         if len(states) != len(self.w) or len({tuple(h.shape) for h in states}) > 1:
-            raise ValueError(f"states has shapes {[tuple(h.shape) for h in states]}; expected {len(self.w)} tensors of one shape")
+            raise ValueError(f"states has shapes {[tuple(h.shape) for h in states]}; expected {len(self.w)} tensors of "
+                             "one shape")
         s = self.w.softmax(dim=0)                                    # (L + 1,)
         return self.gamma * sum(weight * h for weight, h in zip(s, states))
 
 
 def words_of_pieces(states: Float[Tensor, "B T E"], word: Integer[Tensor, "B T"], words: int) -> Float[Tensor, "B W E"]:
-    """Pool the states of pieces to one vector per word, the mean over its pieces.
+    """Pool the states of subword tokens (pieces) to one vector per word, the mean of the states of its pieces.
 
     states  (B, T, E), state of each piece
-    word    (B, T), index of the word of each piece; -1 for special tokens and padding
+    word    (B, T), index of the word of each piece, from 0; -1 for special tokens and padding
     words   W, number of words of the longest row; the vector of a word without pieces is 0
     """
     if word.shape != states.shape[:2]:
-        raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, as in states")
+        raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, (B, T) as in states")
     if word.min() < -1 or word.max() >= words:
         raise ValueError(f"word goes from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}, because "
                          f"words is {words}")

@@ -12,20 +12,22 @@ from torch import Tensor, nn
 def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tensor:
     r"""Weight of each pair in the loss, $f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$, for counts x of any shape.
 
-    `maximum` is $x_{max}$; a pair with this count or more has weight 1.
+    maximum  $x_{max}$: pairs with this count or more have weight 1
     """
     if maximum <= 0:
-        raise ValueError(f"maximum is {maximum}; expected a count above 0")
+        raise ValueError(f"maximum is {maximum}; expected a number above 0")
     return (counts / maximum).clamp(max=1) ** power
 
 
 class GloVe(nn.Module):
-    r"""$J = \sum_{i, j : X_{ij} > 0} f(X_{ij}) \bigl(w_i^T \tilde w_j + b_i + \tilde b_j - \ln X_{ij}\bigr)^2$.
+    r"""GloVe: word vectors $w_i$ and context vectors $\tilde w_j$ that minimize the weighted squared error
+
+    $$J = \sum_{i, j : X_{ij} > 0} f(X_{ij}) \bigl(w_i^T \tilde w_j + b_i + \tilde b_j - \ln X_{ij}\bigr)^2.$$
 
     num_words  V, number of words
     width      D, dimension of the vectors
 
-    X are co-occurrence counts; pairs with count 0 are excluded; f is `weight`. The vector of a word is $w + \tilde w$.
+    X are co-occurrence counts, f is `weight`, and the b are biases. The final vector of word i is $w_i + \tilde w_i$.
 
     Slides: "Embeddings". Paper: Pennington, Socher and Manning 2014.
 
@@ -49,7 +51,7 @@ class GloVe(nn.Module):
 
     @property
     def vectors(self) -> Float[Tensor, "V D"]:
-        r"""The word vectors $w + \tilde w$."""
+        r"""The vector $w_i + \tilde w_i$ of each word."""
         return (self.word + self.context).detach()
 
     def loss(self, i: Int[Tensor, "..."], j: Int[Tensor, "..."],
@@ -65,11 +67,13 @@ class GloVe(nn.Module):
 
     def fit_counts(self, counts: Tensor, *, updates: int = 600, lr: float = 0.3, maximum: float = 100.0,
                    power: float = 0.75, after_update: Callable[[int, float], None] | None = None) -> list[float]:
-        """Train with Adagrad on all pairs of the sparse or dense counts (V, V); return the loss before each update.
+        """Train with Adagrad on all pairs with a count above 0; return the loss J before each update.
 
+        counts          (V, V), sparse or dense co-occurrence counts
+        updates         number of updates, each with the gradient of all pairs
         lr              learning rate of Adagrad
         maximum, power  arguments of `weight`, the weight of a pair
-        after_update    called with the number of completed updates and the loss
+        after_update    called after each update with the number of completed updates and the loss before it
         """
         if tuple(counts.shape) != (len(self.word), len(self.word)):
             raise ValueError(f"counts has shape {tuple(counts.shape)}; expected ({len(self.word)}, {len(self.word)}), "

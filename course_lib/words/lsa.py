@@ -10,12 +10,12 @@ DENSE = 4096                                                         # matrices 
 
 
 def truncated_svd(matrix: Tensor, k: int) -> tuple[Float[Tensor, "N k"], Float[Tensor, "..."], Float[Tensor, "V k"]]:
-    r"""Truncated singular value decomposition: U (N, k), s (k,) and V (V, k) of the k largest singular values.
+    r"""Truncated singular value decomposition: the k largest singular values s (k,), largest first, and their vectors.
 
     matrix  (N, V), dense or sparse
 
-    $U \,\mathrm{diag}(s)\, V^T$ is the best approximation of rank k. In each column of V the entry of largest absolute
-    value is positive. Raises ValueError if k is outside 1..min(N, V).
+    Returns U (N, k), s and V (V, k). $U \,\mathrm{diag}(s)\, V^T$ is the best approximation of rank k. In each column
+    of V the entry of largest absolute value is positive. Raises ValueError if k is outside 1..min(N, V).
     """
     if not 1 <= k <= min(matrix.shape):
         raise ValueError(f"k is {k}; expected 1 to {min(matrix.shape)} for a matrix of shape {tuple(matrix.shape)}")
@@ -30,7 +30,7 @@ def truncated_svd(matrix: Tensor, k: int) -> tuple[Float[Tensor, "N k"], Float[T
 
 
 def _largest(matrix: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """`truncated_svd` of a sparse matrix by the Lanczos method, with arbitrary signs of the columns."""
+    """`truncated_svd` by the Lanczos method for sparse matrices, with arbitrary signs of the columns."""
     import numpy as np
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import svds
@@ -76,12 +76,13 @@ class LSA:
 
 
 def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
-    r"""Positive pointwise mutual information: $\max\bigl(0, \ln \frac{p(w, c)}{p(w)\, p(c)}\bigr)$ of co-occurrence counts.
+    r"""Positive pointwise mutual information of counts, $\max\bigl(0, \ln \frac{p(w, c)}{p(w)\, p(c)}\bigr)$.
 
-    counts  (V, C), sparse or dense, the count of each pair of a word w and a context c
-    power   $p(c) \propto \mathrm{count}(c)^{power}$; 0.75 as in word2vec
+    counts  (V, C), sparse or dense, co-occurrence count of each pair of a word w and a context c
+    power   exponent in $p(c) \propto \mathrm{count}(c)^{power}$: 1 for relative frequencies, 0.75 as in word2vec
 
-    Pairs with count 0 have value 0. The result is sparse if the counts are. Paper: Levy, Goldberg and Dagan 2015.
+    Returns a matrix (V, C), sparse if `counts` is sparse; pairs with count 0 have value 0. Paper: Levy, Goldberg and
+    Dagan 2015.
     """
     sparse = counts.coalesce() if counts.is_sparse else counts.to_sparse()
     if not len(sparse.values()):
@@ -99,11 +100,12 @@ def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
 
 
 def svd_vectors(matrix: Tensor, k: int, p: float = 0.5) -> Float[Tensor, "V k"]:
-    r"""$U \,\mathrm{diag}(s)^p$ from the `truncated_svd` of a matrix with one row per word: vectors (V, k).
+    r"""Word vectors $U \,\mathrm{diag}(s)^p$ from the `truncated_svd` of a matrix with one row per word.
 
     k  size of the vectors, number of singular values
+    p  exponent of the singular values
 
-    With p = 1 the inner products of the vectors approximate the inner products of the rows.
+    With p = 1 the inner products of the vectors approximate the inner products of the rows of the matrix.
     """
     u, s, _ = truncated_svd(matrix, k)
     return u * s**p

@@ -26,9 +26,9 @@ class Cloze(nn.Module):
     vocab_size  V, number of words, whose ids are 0..V-1
     width       D, of the word vectors
 
-    Two more ids stand for positions beyond the ends of the text (`beyond`, V) and for a masked word (`mask`, V + 1). A
-    subclass defines `fill(tokens, real)`, which returns logits (B, T, V) of each word; `real` (B, T) is False at
-    padding.
+    There are two more ids: `beyond` = V for positions beyond the ends of the text, and `mask` = V + 1 for a masked
+    word. A subclass defines `fill(tokens, real)`, which returns logits (B, T, V) of each word; `real` (B, T) is True
+    for words and False for padding.
 
     >>> class Guess(Cloze):
     ...     def fill(self, tokens, real):
@@ -64,7 +64,7 @@ class Cloze(nn.Module):
         return self.fill(*self.check_tokens((tokens, real)))
 
     def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """The logits of `forward`, from checked tokens, which are `beyond` at padding, where `real` is False."""
+        """Logits as in `forward`, from validated arguments: where `real` is False, at padding, `tokens` is `beyond`."""
         raise NotImplementedError(f"{type(self).__name__} does not define fill(tokens, real)")
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
@@ -124,7 +124,7 @@ class WindowCloze(Cloze):
 
 
 def neighbours(tokens: Integer[Tensor, "B T"], radius: int, beyond: int) -> Integer[Tensor, "B T W"]:
-    """The W = 2 radius words around each word of `tokens`, from left to right; `beyond` past the ends of a row."""
+    """Ids of the W = 2 radius words around each word, from left to right, with `beyond` outside the row."""
     window = F.pad(tokens, (radius, radius), value=beyond).unfold(1, 2 * radius + 1, 1)    # (B, T, 2r + 1)
     return torch.cat([window[..., :radius], window[..., radius + 1:]], dim=-1)
 
@@ -165,10 +165,11 @@ class ConvCloze(Cloze):
     vocab_size  V, number of words
     width       D, of vectors and layers
     kernel      2k + 1, the kernel size of a layer
-    depth       L, layers: the receptive field is L k words on each side
+    depth       L, number of layers: the receptive field is L k words on each side
 
-    From the second layer on, a word reaches its own output through its neighbors, so it has
-    to be masked in the input, and each position needs its own pass.
+    From the second layer on, the output at a position depends on the word at this position
+    through its neighbors. The word therefore has to be masked in the input, and each
+    position needs its own pass.
 
     >>> ConvCloze(10, 4, kernel=3, depth=2).reach
     2
@@ -182,14 +183,14 @@ class ConvCloze(Cloze):
 
     @property
     def reach(self) -> int:
-        """The receptive field: number of words on each side of the mask."""
+        """Size of the receptive field: number of words on each side of the masked word."""
         return sum(layer.k for layer in self.layers)
 
     def at(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"], place: Integer[Tensor, "B"]
            ) -> Float[Tensor, "B V"]:
-        """Logits (B, V) of the word at position place[b] of each row b, after this method has masked it in the input.
+        """Logits of the word at position place[b] of each row b, which this method masks in the input.
 
-        real  True for words, False for padding
+        real  True for words, False for padding, where `tokens` is `beyond`
         """
         row = torch.arange(len(tokens), device=tokens.device)
         h = self.tokens(tokens.clone().index_put_((row, place), torch.full_like(place, self.mask)))
@@ -205,7 +206,10 @@ class ConvCloze(Cloze):
         return self.at(tokens.repeat_interleave(T, 0), real.repeat_interleave(T, 0), place).view(B, T, -1)
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of one random word per row, and the number of rows."""
+        """Mean cross-entropy in nats of one random word per row, which is masked, and the number of rows.
+
+        batch  tokens (B, T), or a pair with their mask (B, T), True for words
+        """
         tokens, real = self.check_tokens(batch)
         place = torch.multinomial(real.float(), 1)[:, 0]             # (B,)
         logits = self.at(tokens, real, place)

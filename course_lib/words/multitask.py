@@ -1,7 +1,8 @@
 r"""Multitask learning (Collobert and Weston 2008): tasks share word vectors and a hidden layer.
 
 Each task labels the middle word of a window. Language modeling is one of the tasks, with a ranking loss instead of a
-softmax: a window of text should score higher, by a margin, than the same window with another middle word.
+softmax: the score of a window of text should exceed, by a margin of 1, the score of the same window with another middle
+word.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-RANK = "rank"                                                        # the task without labels
+RANK = "rank"                                                        # language modeling, the task without labels
 
 
 class MultiTask(nn.Module):
@@ -117,7 +118,7 @@ def ranking_loss(real: Float[Tensor, "B"], other: Float[Tensor, "B"]) -> Float[T
 
 
 def with_another_middle(windows: Integer[Tensor, "B W F"], middles: Integer[Tensor, "B F"]) -> Integer[Tensor, "B W F"]:
-    """Copy of the windows in which the features of the middle word of window b are replaced by middles[b]."""
+    """Copy of the windows in which middles[b] replaces the features of the middle word of window b."""
     changed = windows.clone()
     changed[:, windows.shape[1] // 2] = middles
     return changed
@@ -126,11 +127,12 @@ def with_another_middle(windows: Integer[Tensor, "B W F"], middles: Integer[Tens
 def windows_of(features: Integer[Tensor, "T F"], radius: int, beyond: Sequence[int]) -> Integer[Tensor, "T W F"]:
     """Window of W = 2 radius + 1 words around each word of a sentence, given the features (T, F) of its words.
 
-    beyond  (F,), features of positions beyond the ends of the sentence
+    radius  number of words on each side
+    beyond  F features, used for positions beyond the ends of the sentence
     """
     if features.dim() != 2 or len(beyond) != features.shape[1]:
         raise ValueError(f"features has shape {tuple(features.shape)} and beyond has {len(beyond)} values; expected "
-                         "(T, F) and F values")
+                         "(T, F) and F values in beyond")
     edge = torch.as_tensor(beyond).expand(radius, -1)                # (r, F)
     padded = torch.cat([edge, features, edge])
     return padded.unfold(0, 2 * radius + 1, 1).transpose(1, 2)       # (T, W, F)

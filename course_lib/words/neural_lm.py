@@ -20,9 +20,9 @@ from course_lib.validation import check_sizes
 
 
 class State(NamedTuple):
-    """The history of each row."""
+    """State of each row: its history."""
 
-    history: Tensor                                                  # (B, m): the last m words, oldest first
+    history: Tensor                                                  # (B, m): ids of the last m words, oldest first
 
 
 class NeuralLM(AutoregressiveModel):

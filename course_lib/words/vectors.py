@@ -13,10 +13,10 @@ from course_lib.tokenizers import Vocabulary
 
 
 class WordVectors(nn.Module):
-    """Static word vectors, one per word.
+    """Static word vectors: a table with one vector per word.
 
-    words  the words, usually most frequent first
-    table  (V, D), or the width D for zeros until weights are loaded
+    words  the V words, usually the most frequent first
+    table  (V, D), row i is the vector of words[i]; or the integer D, for zeros until weights are loaded
 
     >>> vectors = WordVectors(["a", "b", "c"], torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, -1.0]]))
     >>> vectors.neighbours("a", 2)
@@ -34,17 +34,17 @@ class WordVectors(nn.Module):
 
     @property
     def words(self) -> list[str]:
-        """The words, in the order of the rows of `table`."""
+        """The V words, in the order of the rows of `table`."""
         return self.vocabulary.symbols
 
     @property
     def width(self) -> int:
-        """The dimension of a vector."""
+        """Dimension D of the vectors."""
         return self.table.shape[1]
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments; the table itself is weights."""
+        """The constructor's arguments, with D instead of the table, which belongs to the weights."""
         return {"words": self.words, "table": self.width}
 
     def extra_repr(self) -> str:
@@ -61,11 +61,11 @@ class WordVectors(nn.Module):
         return self.table[self._id(word)]
 
     def forward(self, words: Sequence[str]) -> Float[Tensor, "T D"]:
-        """Vectors (T, D) of the given words. Raises ValueError if a word has no vector."""
+        """Vectors of T words. Raises ValueError if a word has no vector."""
         return self.table[[self._id(word) for word in words]]
 
     def unit(self) -> Float[Tensor, "V D"]:
-        """The vectors, normalized to length 1."""
+        """All vectors, normalized to length 1."""
         return F.normalize(self.table, dim=1)
 
     def cosine(self, a: str, b: str) -> float:
@@ -74,9 +74,9 @@ class WordVectors(nn.Module):
 
     def neighbours(self, word: str | Float[Tensor, "D"], num: int = 8,
                    without: Iterable[str] = ()) -> list[tuple[str, float]]:
-        """The `num` words with the largest cosine similarity to a word or a vector, and the similarities.
+        """The `num` words with the largest cosine similarity to a word or a vector: pairs (word, similarity).
 
-        without  words to exclude, in addition to the word itself
+        without  words to exclude, in addition to `word` itself
         """
         if isinstance(word, str):
             without, word = [*without, word], self[word]
@@ -88,8 +88,8 @@ class WordVectors(nn.Module):
     def analogy(self, a: str, b: str, c: str, num: int = 1) -> list[tuple[str, float]]:
         r"""Solve "a is to b as c is to ...": the words with the largest cosine similarity to $\hat b - \hat a + \hat c$.
 
-        Returns `num` pairs (word, cosine similarity), the most similar first; $\hat a$ is the normalized vector of a.
-        The words a, b and c are excluded, because the nearest word is often one of them.
+        $\hat a$ is the normalized vector of a. Returns `num` pairs (word, cosine similarity), the most similar first.
+        The words a, b and c are excluded, because the most similar word is often one of them.
         """
         unit = F.normalize(self([a, b, c]), dim=1)
         return self.neighbours(unit[1] - unit[0] + unit[2], num, {a, b, c})
@@ -117,10 +117,10 @@ class WordVectors(nn.Module):
 
 
 def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, str, str]]) -> tuple[int, int]:
-    """The number of correctly answered questions, and the number of questions.
+    """Number of analogy questions that `WordVectors.analogy` answers correctly, and number of questions.
 
-    questions  tuples (a, b, c, d), "a is to b as c is to d"; correct if `WordVectors.analogy(a, b, c)` returns d.
-               Questions with an unknown word are excluded
+    questions  tuples (a, b, c, d), "a is to b as c is to d"; correct if `vectors.analogy(a, b, c)` returns d. Questions
+               with a word that has no vector are excluded from both numbers
     """
     known = [question for question in questions if all(word in vectors for word in question)]
     if not known:
@@ -137,9 +137,11 @@ def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, st
 
 
 def agreement(vectors: WordVectors, pairs: Iterable[tuple[str, str, float]]) -> tuple[float, int]:
-    """Spearman's correlation of cosine similarities with human scores, and the number of pairs.
+    """Spearman's rank correlation of cosine similarities with human similarity scores, and the number of pairs.
 
-    pairs  tuples of two words and their human score; pairs with an unknown word are excluded
+    pairs  tuples (word, word, human score); pairs with a word that has no vector are excluded
+
+    Raises ValueError if fewer than 3 pairs remain.
     """
     from scipy.stats import spearmanr
 

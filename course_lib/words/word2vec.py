@@ -16,13 +16,13 @@ from course_lib.words.counts import Corpus, window_pairs
 
 def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
                            negatives: Float[Tensor, "B K D"]) -> Float[Tensor, ""]:
-    r"""$-\log \sigma(u_o^T v) - \sum_{k=1}^{K} \log \sigma(-u_k^T v)$, the mean over the batch.
+    r"""Negative sampling loss $-\log \sigma(u_o^T v) - \sum_{k=1}^{K} \log \sigma(-u_k^T v)$, averaged over the batch.
 
-    v          (B, D), vectors of the words w
-    u          (B, D), vectors $u_o$ of the observed context words
-    negatives  (B, K, D), vectors $u_k$ of the negatives
+    v          vectors of the words w
+    u          vectors $u_o$ of the observed context words
+    negatives  vectors $u_k$ of K sampled words (negatives) for each word w
 
-    Binary cross-entropy of one observed pair (w, C+) and K negative pairs (w, C-).
+    It is the binary cross-entropy of one observed pair (w, C+) and K negative pairs (w, C-).
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
     """
@@ -32,9 +32,9 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
 
 
 class NoiseSampler:
-    r"""Sample negatives with $p(w) \propto \mathrm{count}(w)^{power}$, excluding the target.
+    r"""Sampler of negatives with $p(w) \propto \mathrm{count}(w)^{power}$, excluding the target word.
 
-    counts  (V,), count of each word in the training text
+    counts  (V,), count of each word in the training text; words with count 0 are not sampled
     power   1 for the unigram distribution, 0 for the uniform distribution
 
     Raises ValueError if fewer than two words have a count.
@@ -55,7 +55,7 @@ class NoiseSampler:
         self._edges = torch.cat([self.probabilities.new_zeros(1), self.probabilities.cumsum(dim=0)])
 
     def draw(self, target: Int[Tensor, "B"], k: int, generator: torch.Generator | None = None) -> Int[Tensor, "B K"]:
-        """Sample k ids for each target word (B,); the target itself is never sampled."""
+        """Sample k word ids for each target word, (B, K) with K = k; the target word itself is never sampled."""
         if k < 1:
             raise ValueError(f"k is {k}; expected at least 1")
         low, high = self._edges[target, None], self._edges[target + 1, None]     # (B, 1): the target's interval in [0, 1)
@@ -65,10 +65,12 @@ class NoiseSampler:
 
 
 def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
-    r"""The probability of keeping each word in subsampling: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$.
+    r"""Probability of keeping each word in subsampling, $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$.
 
-    t is `threshold`, f(w) the relative frequency of w, from `counts` (V,). As in the authors' program; the paper
-    has $\sqrt{t / f}$. Paper: Mikolov et al. 2013.
+    counts     (V,), count of each word, from which its relative frequency f(w) is computed
+    threshold  t, a relative frequency: words with a lower frequency are always kept
+
+    The formula is that of the authors' program; the paper has $\sqrt{t / f(w)}$. Paper: Mikolov et al. 2013.
     """
     if threshold <= 0:
         raise ValueError(f"threshold is {threshold}; expected a frequency above 0, such as 0.001")
@@ -128,9 +130,10 @@ class SkipGram(nn.Module):
 
 
 class CBOW(SkipGram):
-    r"""Continuous bag of words: the mean of the context vectors predicts the word, $u_w^T \frac{1}{|C|} \sum_{c \in C} v_c$.
+    r"""Continuous bag of words (CBOW): the mean of the vectors of the context words predicts the center word w.
 
-    One prediction per word instead of one per pair, so it is faster than skip-gram.
+    The logit is $u_w^T \frac{1}{C} \sum_{c} v_c$ for C context words c. There is one prediction per center word instead
+    of one per pair, so training is faster than for skip-gram.
 
     >>> model = CBOW(num_words=4, width=2)
     >>> model.mean(torch.tensor([[1, -1]])).equal(model.centre(torch.tensor([1])))
@@ -138,7 +141,7 @@ class CBOW(SkipGram):
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """Logit (B,) of each word (B,) given the ids `around` (B, C) of its C context words, padded with -1."""
+        """Logit of each center word `word`, given the ids `around` of its context words, padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
@@ -156,7 +159,7 @@ class CBOW(SkipGram):
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the batches of an epoch, shuffled: context words (B, 2 window), padded with -1, and words (B,).
+        """Yield the batches of an epoch, shuffled: context words (B, 2 window), padded with -1, and center words.
 
         The window of each word is sampled from 1 to `window`. Words without context are omitted.
         """
@@ -168,9 +171,11 @@ class CBOW(SkipGram):
 
 
 def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[Int[Tensor, "T C"], Bool[Tensor, "T C"]]:
-    """The ids around each word, from left to right, C = 2 window, and a mask that is True where there is a word.
+    """Ids of the C = 2 window words around each word, from left to right, and a mask, True where there is a word.
 
-    Ids are -1 outside the sentence, or more than reach[t] words from word t.
+    reach  (T,), window of each word, 1 to `window`
+
+    In row t the ids outside the sentence of word t, and at distances above reach[t], are -1, and the mask is False.
     """
     check_sizes(window=window)
     T = len(corpus.tokens)
@@ -187,7 +192,8 @@ CHUNK = 4096                                                         # pairs who
 def accumulate(model: SkipGram, given: Tensor, target: Tensor, drawn: Tensor, device: torch.device) -> Iterator[float]:
     """Accumulate the gradient of the mean loss of a batch, in chunks on a CPU; yield the summed loss of each chunk.
 
-    given, target, drawn  the arguments of `model.loss`: ids on the CPU
+    given, target, drawn  the three arguments of `model.loss`: ids on the CPU, of which `drawn` are the negatives
+    device                device of the model
     """
     size = CHUNK if device.type == "cpu" else len(target)
     for part in zip(given.split(size), target.split(size), drawn.split(size)):
@@ -207,7 +213,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     batch_size   number of pairs per step
     lr           learning rate at the first step
     threshold    t in `kept_in_subsampling`, which is applied anew in each epoch; None: no subsampling
-    after_epoch  called with the number of completed epochs and the loss
+    after_epoch  called after each epoch with the number of completed epochs and the mean loss of the epoch
 
     Raises ValueError if the model and the corpus have different numbers of words, or if the corpus has no pair, and
     FloatingPointError if the loss is not finite.

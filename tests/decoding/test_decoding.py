@@ -133,8 +133,8 @@ GPT5 = small(vocab_size=5)
     (lambda: greedy(GPT5, 3, torch.zeros(2, 1).long(), batch=3), "batch is 3; expected 2, as in context"),
     (lambda: sample(GPT5, 3, temperature=-1.0), "temperature is -1.0; expected a finite number"),
     (lambda: sample(GPT5, 3, temperature=float("nan")), "temperature is nan"),
-    (lambda: sample(GPT5, 3, top_k=0), "top_k is 0; expected at least 1"),
-    (lambda: sample(GPT5, 3, top_p=0.0), r"top_p is 0\.0; expected 0 < top_p <= 1"),
+    (lambda: sample(GPT5, 3, top_k=0), "top_k is 0; expected at least 1, or None for all values"),
+    (lambda: sample(GPT5, 3, top_p=0.0), r"top_p is 0\.0; expected 0 < top_p <= 1, or None for all values"),
     (lambda: beam_search(GPT5, 3, beams=0, num_return=0), "num_return is 0 and beams is 0"),
     (lambda: beam_search(GPT5, 3, length_penalty=float("inf")), "length_penalty is inf"),
     (lambda: stochastic_beam(GPT5, 3, beams=0), "beams is 0; expected at least 1"),
@@ -153,5 +153,5 @@ def test_continuous_variables(decode):
 
 
 def test_mixture_refused():
-    with pytest.raises(TypeError, match="Mixture has no predict"):
+    with pytest.raises(TypeError, match="Mixture has no method predict"):
         greedy(Mixture([FVSBN(3)]))

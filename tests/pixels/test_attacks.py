@@ -73,7 +73,7 @@ def test_attacks_where():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: fgsm(net(), images(), classes(), -1, LEVELS), "eps is -1; expected a number of levels, an integer, 0 or more"),
+    (lambda: fgsm(net(), images(), classes(), -1, LEVELS), "eps is -1; expected an integer of at least 0"),
     (lambda: pgd(net(), images(), classes(), -1, LEVELS), "eps is -1"),
     (lambda: sign_noise(images(), -2, LEVELS), "eps is -2"),
     (lambda: fgsm(net(), images() + 1, classes(), 1, LEVELS), r"x contains levels from 1 to 17; expected 0 to 16"),
@@ -84,10 +84,10 @@ def test_attacks_where():
     (lambda: pgd(net(), images(), classes(19), 1, LEVELS), r"y has shape \(19,\); expected \(20,\), one class per image"),
     (lambda: pgd(net(), images(), classes(), 1, LEVELS, steps=0), "steps is 0; expected at least 1"),
     (lambda: pgd(net(), images(), classes(), 1, LEVELS, where=torch.ones(20, 9).bool()),
-     r"where has shape \(20, 9\) and dtype torch.bool; expected shape \(20, 16\)"),
+     r"where has shape \(20, 9\) and dtype torch.bool; expected the shape of x, \(20, 16\)"),
     (lambda: net()(images() + 1), r"x contains levels from 1 to 17; expected 0 to 16"),
     (lambda: ImageClassifier((5, 4), 17), r"shape is \[5, 4\]; expected \(height, width\), both even"),
-    (lambda: ImageClassifier((4, 4), 1), "levels is 1 and classes is 10; expected at least 2 of each"),
+    (lambda: ImageClassifier((4, 4), 1), "levels is 1 and classes is 10; expected at least 2 levels and 2 classes"),
     (lambda: ImageClassifier((4, 4), 2, widths=(3, 4)), r"widths is \[3, 4\]; expected three integers of at least 1"),
 ])
 def test_bad_input(make, message):

@@ -36,8 +36,8 @@ def test_rank_p_values_ties():
 
 
 @pytest.mark.parametrize("scores, calibration, message", [
-    (torch.zeros(2), torch.zeros(0), r"calibration has shape \(0,\); expected \(N,\), at least one score"),
-    (torch.zeros(2, 1), torch.zeros(3), r"scores has shape \(2, 1\); expected \(N,\), at least one score"),
+    (torch.zeros(2), torch.zeros(0), r"calibration has shape \(0,\); expected \(N,\) with N at least 1"),
+    (torch.zeros(2, 1), torch.zeros(3), r"scores has shape \(2, 1\); expected \(N,\) with N at least 1"),
     (torch.tensor([0.0, float("nan")]), torch.zeros(3), r"scores contains NaN at index 1; expected scores"),
     (torch.zeros(2), torch.tensor([float("nan")]), r"calibration contains NaN at index 0"),
 ])
@@ -88,7 +88,7 @@ def test_other_scores():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: auc(torch.zeros(0), torch.zeros(2)), r"clean has shape \(0,\); expected \(N,\), at least one score"),
+    (lambda: auc(torch.zeros(0), torch.zeros(2)), r"clean has shape \(0,\); expected \(N,\) with N at least 1"),
     (lambda: roc(torch.zeros(2), torch.zeros(2, 2)), r"other has shape \(2, 2\)"),
     (lambda: auc(torch.zeros(2), torch.tensor([1.0, float("nan")])), r"other contains NaN at index 1"),
     (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level is 0.95"),

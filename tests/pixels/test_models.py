@@ -162,7 +162,7 @@ def test_initialize_from_colors(family):
     (lambda: PixelCNN((8, 8), colors="chain"), "colors is 'chain' and conditional is Bernoulli.*expected a DiscretizedLogistic"),
     (lambda: PixelCNN((8, 8), classes=0), "classes is 0; expected at least 1, or None"),
     (lambda: RowLSTM((4, 4), 4, 1, 3, classes=2).log_prob(torch.zeros(1, 16)),
-     r"context is None; expected the class of each row, 0 to 1"),
+     r"context is None; expected integers \(B,\), the class of each row, 0 to 1"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0, 2])),
      r"context contains classes from 0 to 2; expected 0 to 1"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0])), r"context has shape \(1,\)"),
