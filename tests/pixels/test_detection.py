@@ -94,7 +94,7 @@ def test_other_scores():
     (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level is 0.95"),
     (lambda: typicality(torch.zeros(2), torch.zeros(0)), r"reference has shape \(0,\)"),
     (lambda: wilson(3, 2), "count is 3 and `of` is 2; expected 0 <= count <= of"),
-    (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), integer levels from 0 to 255"),
+    (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\) with B at least 1, integers from 0 to 255"),
 ])
 def test_rates_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
