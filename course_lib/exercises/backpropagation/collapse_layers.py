@@ -6,7 +6,7 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "collapse_layers", chapter="backpropagation", place=6, title="Several linear layers as a single one",
-    contract="weights and biases, lists of L tensors, where layer l computes W_l h + b_l from the output h of the layer before it, without an "
+    contract="weights and biases, lists of K tensors, where layer l computes W_l h + b_l from the output h of the layer before it, without an "
              "activation function. Return the weight W and the bias b of the single linear layer with the same output, W x + b for every input x.",
     points=["nonlinearity"], difficulty=1, minutes=10)
 

@@ -11,10 +11,10 @@ NOT_MEAN_SQUARE = ("You compute the variance of the entries. The mean square doe
 
 exercise = Exercise(
     "deep_initialization", chapter="backpropagation", place=8, title="The initialization of a deep network",
-    contract="x (B, n), noise (L, n, n) of independent normal numbers with mean 0 and variance 1, and slope, a number from 0 to 1. The "
+    contract="x (B, n), noise (K, n, n) of independent normal numbers with mean 0 and variance 1, and slope, a number from 0 to 1. The "
              "activation function is f(z) = z for z > 0 and slope * z otherwise. Let v be the variance of the weights with which every layer "
              "preserves the expected mean square. Compute h_0 = x and h_l = f(h_{l-1} @ W_l.T), where W_l is noise[l - 1], scaled to variance "
-             "v. Return (2 + L,): v, then the mean squares of all entries of h_0, ..., h_L.",
+             "v. Return (2 + K,): v, then the mean squares of all entries of h_0, ..., h_K.",
     points=["activations"], difficulty=2, minutes=20)
 
 
@@ -40,7 +40,7 @@ def size(h):
 
 @exercise.step
 def layer_size(h):
-    """That of h_1, ..., h_L."""
+    """That of h_1, ..., h_K."""
     return size(h)
 
 

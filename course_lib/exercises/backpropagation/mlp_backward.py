@@ -8,8 +8,8 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "mlp_backward", chapter="backpropagation", place=4, title="The backward pass of a deep network",
-    contract="x (B, n); weights and biases, lists of L tensors, where layer l computes h W^T + b from the layer before it. tanh follows every "
-             "layer except the last. G has the shape of the output and is the gradient of a loss with respect to it. Return a list of 2 L "
+    contract="x (B, n); weights and biases, lists of K tensors, where layer l computes h W^T + b from the layer before it. tanh follows every "
+             "layer except the last. G has the shape of the output and is the gradient of a loss with respect to it. Return a list of 2 K "
              "gradients: those with respect to the weights, from the first layer to the last, then those with respect to the biases. "
              "Automatic differentiation of torch is not allowed.",
     points=["computational-graph", "mlp"], difficulty=3, minutes=35, forbid=("torch.autograd.grad", "torch.Tensor.backward"))
