@@ -80,6 +80,8 @@ def test_binary_text_hashes(course_data, tmp_path, name, separator):
 def test_caltech_silhouettes_own_split(course_data):
     splits = load_data("caltech101_silhouettes")
     check_images(splits, (4100, 2264, 2307), 784, 1)
+    known = set(map(tuple, splits.train.tolist()))
+    assert sum(tuple(x) in known for x in splits.test.tolist()) == 19              # chapter fvsbn states this number
     assert splits.info["comparable_with_papers"] is False and splits.info["split"] == "own"
     assert "not comparable with papers" in splits.info["protocol"]
     labels = torch.cat([splits.labels[part] for part in PARTS])

@@ -9,8 +9,9 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "choose_penalty", chapter="fvsbn", place=5, title="Choosing the weight decay on validation images",
     contract="decays, a list of L different floats >= 0 in any order; valid (L, N) and test (L, M), the losses of the L models on N validation "
-             "and M test images, finite and of either sign. Return (decay, loss), two numbers: the decay with the lowest mean validation loss, the "
-             "largest of them if several have this loss, and the mean test loss of its model. L, N and M may be 1.",
+             "and M test images, multiples of 1/8 of either sign, so that equal means are equal in floating point. Return (decay, loss), two numbers: "
+             "the decay with the lowest mean validation loss, the largest of them if several have this loss, and the mean test loss of its model. L, N "
+             "and M may be 1.",
     points=["fvsbn"], difficulty=1, minutes=10)
 
 
