@@ -78,8 +78,8 @@ SYSTEMS = [
     _system("collobert", 2008, "Collobert & Weston", "both", "fill-the-gap", "Ronan Collobert and Jason Weston",
         "A unified architecture for natural language processing: deep neural networks with multitask learning",
         "International Conference on Machine Learning (2008), 160-167",
-        "One network with one table of word vectors learns tagging, chunking, names, roles and a language model "
-        "together.",
+        "One network with one table of word vectors learns tagging, chunking, named entities, semantic roles and a "
+        "language model together.",
         "The slide puts it near 2010."),
     _system("rnnlm", 2010, "RNN LM", "both", "recurrent",
         "Tomáš Mikolov, Martin Karafiát, Lukáš Burget, Jan Černocký and Sanjeev Khudanpur",
@@ -94,9 +94,9 @@ SYSTEMS = [
         "Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser and "
         "Illia Polosukhin",
         "Attention is all you need", "Advances in Neural Information Processing Systems 30 (2017)",
-        "Attention alone, without recurrence, relates all positions at once; built to translate, it came to carry "
-        "all that follow.",
-        "The slide names it in what GPT and BERT stand for, without a place on the axis."),
+        "Attention alone, without recurrence, relates all positions at once. The model was designed for translation. "
+        "All later models here except ELMo use it.",
+        "The slide mentions it only in expanding the names GPT and BERT, without a place on the axis."),
     _system("elmo", 2018, "ELMo", "both", "fill-the-gap",
         "Matthew E. Peters, Mark Neumann, Mohit Iyyer, Matt Gardner, Christopher Clark, Kenton Lee and Luke "
         "Zettlemoyer",

@@ -112,7 +112,8 @@ def swapped(self, u, v):
 
 @exercise.misconception(
     OwnTrigram.counts_after,
-    "You count and score without the start symbols. The first symbol is predicted from the history (V, V), and the second from "
+    "You count and score without the beginning-of-sequence tokens. "
+    "The first symbol is predicted from the history (V, V), and the second from "
     "(V, x_1).")
 def no_marks(self, u, v):
     unigram, bigram, trigram = OwnTrigram.counts_after.original(self, u, v)
@@ -151,7 +152,8 @@ def in_nats(self, text):
 
 
 @exercise.misconception(
-    OwnTrigram.bits, "You leave out the first two characters. They are predicted from the start symbols and count too.")
+    OwnTrigram.bits, "You leave out the first two characters. They are predicted from the beginning-of-sequence tokens "
+    "and count too.")
 def from_the_third(self, text):
     return self.costs(text)[2:].mean()
 
@@ -170,7 +172,7 @@ def on_train(self, held_out):
 
 
 def trigram_counts(ids: Tensor, V: int) -> Tensor:
-    """How often w follows u and v, (V + 1, V + 1, V), with two start symbols V before the text."""
+    """How often w follows u and v, (V + 1, V + 1, V), with two beginning-of-sequence tokens V before the text."""
     text = torch.cat([ids.new_full((2,), V), ids])
     counts = torch.zeros(V + 1, V + 1, V)
     return counts.index_put_((text[:-2], text[1:-1], text[2:]), torch.ones(len(ids)), accumulate=True)
@@ -252,7 +254,8 @@ reaches(exercise, f"within {GAP} bits of the best weights", 2, source, GAP, amon
         than="bits per character to the best weights", why=shows_training_on_train)
 exercise.hint(
     "You do not know how to count.",
-    "One tensor is sufficient: counts (V + 1, V + 1, V), where V is the start symbol. Fill it in a loop over zip(s, s[1:], s[2:]) for the "
+    "One tensor is sufficient: counts (V + 1, V + 1, V), where V is the beginning-of-sequence token. "
+    "Fill it in a loop over zip(s, s[1:], s[2:]) for the "
     "list s = [V, V, *symbols of train]. The counts of bigrams are its sum over the first axis, those of unigrams its sum over the first "
     "two. Store it with self.register_buffer.")
 exercise.hint(

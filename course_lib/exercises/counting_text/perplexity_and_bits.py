@@ -10,9 +10,10 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "perplexity_and_bits", chapter="counting-text", place=4, title="Perplexity and bits per character",
-    contract="log_prob, words and characters, each of shape (B,), hold for each of B texts ln p(text) in nats, end symbol included, its "
-             "number of words, and its number of characters. Each text has one end symbol, which counts as a token and not as a "
-             "character. Return (perplexity per token, bits per character) of all texts together.",
+    contract="log_prob, words and characters, each of shape (B,), hold for each of B texts ln p(text) in nats, "
+             "end-of-sequence token included, its number of words, and its number of characters. Each text has one "
+             "end-of-sequence token, which counts as a token and not as a character. Return (perplexity per token, bits per "
+             "character) of all texts together.",
     points=["shannon-ngram"], difficulty=1, minutes=15)
 
 
@@ -54,14 +55,16 @@ def perplexity_and_bits_reference(log_prob, words, characters):
 
 @exercise.misconception(
     number_of_tokens,
-    "You do not count the end symbols as tokens. The model predicts them, and log_prob contains their log-probabilities.")
+    "You do not count the end-of-sequence tokens as tokens. The model predicts them, and log_prob contains their "
+    "log-probabilities.")
 def without_ends(words):
     return words.sum()
 
 
 @exercise.misconception(
     number_of_characters,
-    "You count the end symbols as characters. Bits per character refer to the length of the texts, which do not contain end symbols.")
+    "You count the end-of-sequence tokens as characters. Bits per character refer to the length of the texts, which do "
+    "not contain these tokens.")
 def ends_as_characters(characters):
     return characters.sum() + len(characters)
 
@@ -129,7 +132,8 @@ exercise.hint(
     "and bits per character once.")
 exercise.hint(
     "The perplexity is too large.",
-    "Each text has one token more than it has words: its end symbol. Its log-probability is part of log_prob.")
+    "Each text has one token more than it has words: its end-of-sequence token. The log-probability of this token is "
+    "part of log_prob.")
 exercise.hint(
     "The result is NaN.",
     "Sum before you divide. An empty text has 0 characters, and inf - inf or 0 / 0 is NaN, but the sums are positive.")

@@ -1,4 +1,4 @@
-"""A text sampled from an n-gram model with an end symbol."""
+"""A text sampled from an n-gram model with an end-of-sequence token."""
 from __future__ import annotations
 
 import torch
@@ -9,7 +9,8 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "sample_ngram", chapter="counting-text", place=3, title="Sample a text from an n-gram model",
     contract="p has n axes, n >= 1; p[h_1, ..., h_(n-1), w] is the probability of token w after this history. The last axis has length V, "
-             "the others V + 1, because a history may hold the start symbol V; the first history holds it n - 1 times. Sample one token for "
+             "the others V + 1, because a history may hold the beginning-of-sequence token V; "
+             "the first history holds it n - 1 times. Sample one token for "
              "each entry u of uniforms: the smallest w whose cumulative probability is greater than u, or the last w with a positive "
              "probability if rounding leaves none. Stop at the token eos, or when uniforms is used up. Return the list of tokens without eos.",
     points=["shannon-ngram"], difficulty=2, minutes=20)
@@ -56,7 +57,7 @@ def sample_ngram_reference(p, uniforms, eos):
 
 @exercise.misconception(
     sampled_tokens,
-    "Your list contains the end symbol. It ends the text and is not one of its tokens.")
+    "Your list contains the end-of-sequence token. It ends the text and is not one of its tokens.")
 def end_kept(p, uniforms, eos):
     tokens = sampled_tokens.original(p, uniforms, eos)
     return [*tokens, eos] if len(tokens) < len(uniforms) else tokens
@@ -64,14 +65,16 @@ def end_kept(p, uniforms, eos):
 
 @exercise.misconception(
     ends,
-    "Your text continues after the end symbol. The end symbol is sampled like every token, and the text ends where it is sampled.")
+    "Your text continues after the end-of-sequence token. This token is sampled like every token, and the text ends "
+    "where it is sampled.")
 def continues(token, eos):
     return False
 
 
 @exercise.misconception(
     sampled_tokens,
-    "Your list contains the start symbols. They are only the condition of the first tokens and are not part of the text.")
+    "Your list contains the beginning-of-sequence tokens. They are only the condition of the first tokens and are not "
+    "part of the text.")
 def start_kept(p, uniforms, eos):
     return [*first_history(p), *sampled_tokens.original(p, uniforms, eos)]
 
@@ -85,7 +88,7 @@ def one_fewer(p, uniforms, eos):
 
 @exercise.misconception(
     shifted,
-    "Every token of your text is sampled after the start symbols. Update the history after each token.")
+    "Every token of your text is sampled after the beginning-of-sequence tokens. Update the history after each token.")
 def fixed_history(history, token):
     return history
 
@@ -121,7 +124,7 @@ def beyond_the_end(row, u):
 
 
 def table(generator, n: int, V: int):
-    """Random conditionals of tokens 0 to V - 1, with one more row in every axis of the history, for the start symbol."""
+    """Random conditionals of tokens 0 to V - 1, with one more row in every axis of the history for <s>."""
     p = uniform(generator, *(V + 1,) * (n - 1), V, low=0.1).double() ** 2
     return p / p.sum(dim=-1, keepdim=True)
 
