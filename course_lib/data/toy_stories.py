@@ -31,7 +31,7 @@ class Sentence(NamedTuple):
 
     words: tuple[str, ...]
     tags: tuple[str, ...]                                            # part of speech of each word, such as "NOUN"
-    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": (first, last position)}
+    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": first, last position}
 
     def __str__(self) -> str:
         return " ".join(self.words)
