@@ -8,11 +8,13 @@ from pathlib import Path
 
 
 def write_atomically(path: Path | str, data: bytes, previous: Path | None = None) -> None:
-    """Write `data` to `path` so that a reader finds the old file or the new one at any moment, never a part.
+    """Write `data` to `path` so that at any moment a reader finds the old file or the new file, never a part of it.
+
+    previous  path under which the old file is kept; None: the old file is replaced
 
     The bytes are written to `path` with `.part` appended and flushed to disk, and the file is renamed, which is atomic.
-    With `previous`, the old file is kept under that name; if the process is killed between the two renames, `path` is
-    absent and `previous` is complete.
+    If the process is killed between the two renames of a call with `previous`, there is no file `path`, and the file
+    `previous` is complete.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +40,7 @@ def sha256(data: bytes) -> str:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush the rename to disk, which POSIX delays too; Windows cannot open a folder."""
+    """Flush the entries of `folder` to disk, because POSIX delays a rename; no effect on Windows."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

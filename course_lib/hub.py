@@ -4,7 +4,7 @@ A model is stored as three files. NAME.safetensors holds the tensors, buffers in
 NAME.json holds the arguments of the constructor, the size and sha256 of the weights, and the card. NAME.md is the card in
 Markdown. The JSON file is written last, and the other two are ignored without it.
 
-Only classes listed here or passed to `register` are built, so a file cannot run code.
+`load` builds only the classes that are listed in MODULES or passed to `register`, so a file cannot run code.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Card:
     data      name of the data set
     licence   license of the data; a card without one cannot be saved
     citation  source of the data
-    training  settings of the training run
-    results   measured values, the unit in each name
+    training  {name of a setting of the training run: value}
+    results   {name of a measured quantity, with its unit: value}
     notes     further remarks, in Markdown
 
     >>> about = card("trigram-tiny-shakespeare")
@@ -111,7 +111,7 @@ class Card:
     notes: str = ""
 
     def markdown(self, name: str) -> str:
-        """The card in Markdown, as the text of the page NAME.md."""
+        """Return the card as Markdown text, the content of NAME.md; `name` is its heading."""
         parts = [f"# {name}", self.model,
                  f"## Data\n\n{_table({'data set': self.data, 'licence': self.licence, 'source': self.citation})}"]
         parts += [f"## {title}\n\n{_table(rows)}" for title, rows in
@@ -120,10 +120,12 @@ class Card:
 
 
 def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: torch.dtype | None = None) -> Path:
-    """Store `model` in `folder` as NAME.safetensors, NAME.json and NAME.md; return the path of the first.
+    """Store `model` in `folder` as NAME.safetensors, NAME.json and NAME.md; return the path of NAME.safetensors.
 
     model  a model whose `config` gives the arguments of its constructor. A tensor with two names is stored once
-    dtype  dtype of the stored floating-point tensors, such as torch.float16; `load` converts them to the model's dtype
+    name   NAME, a file name without folder and suffix
+    dtype  dtype of the stored floating-point tensors, such as torch.float16; `load` converts them to the model's
+           dtype. None: the dtypes are unchanged
 
     Raises ValueError if the card lacks `model`, `data`, `licence` or `citation`, if the class is not registered, if
     JSON cannot represent the config, or if a value is outside the range of `dtype`.
@@ -136,7 +138,8 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
         if not str(getattr(card, what) or "").strip():
             raise ValueError(f"card.{what} is empty; expected {needed}")
     if not name or Path(name).name != name or name.startswith("."):
-        raise ValueError(f"name is {name!r}; expected a plain file name, without folder or suffix")
+        raise ValueError(f"name is {name!r}; expected a plain file name, without folder and suffix, "
+                         "that does not begin with a dot")
     folder = Path(folder)
     built = _encode(model)
     tensors, tied = _tensors_once(model)
@@ -157,11 +160,11 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
 def load(name: str | Path, device: str | torch.device | None = None) -> nn.Module:
     """Load a trained model, in eval mode.
 
-    name    one of `available()`, a folder that holds one model, or folder/NAME
-    device  device of the returned model
+    name    one of `available()`, the path of a folder that contains one model, or the path folder/NAME
+    device  device of the returned model; None: the CPU
 
-    The model has the dtype that it had when it was saved, even if its weights are stored in another. Raises ValueError
-    if the name is unknown, and HubError, a subclass, if files are damaged or do not belong together.
+    The model has the dtype that it had when it was saved, even if its weights are stored in another dtype. Raises
+    ValueError if the name is unknown, and HubError, a subclass, if files are damaged or do not belong together.
     """
     path, description = _describe(name)
     weights = path.with_name(path.name + ".safetensors")
@@ -180,7 +183,7 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
         dtype = getattr(torch, description["dtype"])
     except Exception as error:                                       # a damaged description can fail anywhere
         raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: "
-                       f"{type(error).__name__}: {error}") from error
+                       f"{type(error).__name__}: {error}. Copy the file again, or save the model again") from error
     if not isinstance(model, nn.Module):
         raise HubError(f"{path.name}.json describes a {description['class']}, which is a distribution; expected a model")
     if description["dtype"] != _dtype_of(model):                     # only then: a model may mix them by design
@@ -197,7 +200,7 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
 
 
 def card(name: str | Path) -> Card:
-    """Return the card of stored weights without loading the weights."""
+    """Return the card of the stored weights `name`, which is as in `load`, without loading the weights."""
     path, description = _describe(name)
     try:
         return Card(**description["card"])
@@ -207,17 +210,17 @@ def card(name: str | Path) -> Card:
 
 
 def available(folder: str | Path | None = None) -> list[str]:
-    """Return the names of the models in `folder`; default: those that ship with the course."""
+    """Return the sorted names of the models in `folder`; None: the models that are part of the package."""
     return sorted(path.stem for path in Path(folder or WEIGHTS).glob("*.json"))
 
 
 def register(cls: type) -> type:
-    """Let `save` and `load` handle your own class, in this process; usable as a decorator.
+    """Register your own class `cls`, so that `save` and `load` handle it in this process; usable as a decorator.
 
     cls  a module or a conditional distribution, whose `config` gives the arguments of its constructor
 
-    It replaces a registered class of the same module and name, for example when a notebook cell is run again. Returns
-    cls. Raises ValueError if a class of another module is registered under the same name.
+    Returns `cls`. A registered class of the same module and name is replaced, for example when a notebook cell is run
+    again. Raises ValueError if a class of another module is registered under the same name.
     """
     former = _registered.get(cls.__name__, cls)
     if cls.__name__ in MODULES or (former.__module__, former.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -237,7 +240,7 @@ def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
     try:
         description = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise HubError(f"{file} is damaged, because it is not JSON ({error}); copy it again, or save the model "
+        raise HubError(f"{file} is damaged: it is not JSON ({error}). Copy it again, or save the model "
                        "again") from error
     needed = {"format", "class", "config", "dtype", "tied", "bytes", "sha256", "card"}
     if not isinstance(description, dict) or description.get("format") != FORMAT or not needed <= set(description):
@@ -252,7 +255,8 @@ def _locate(name: str | Path) -> Path:
     if path.is_dir():
         names = available(path)
         if len(names) != 1:
-            raise ValueError(f"{path} contains {len(names)} models ({', '.join(names)}); expected one model, or the name {path}/NAME")
+            raise ValueError(f"name is the folder {path}, which contains {len(names)} models "
+                             f"({', '.join(names) or 'no files'}); expected a folder with one model, or {path}/NAME")
         return path / names[0]
     folder = path.parent if path.parent != Path(".") or isinstance(name, Path) else WEIGHTS
     if path.name in available(folder):
@@ -268,8 +272,8 @@ def _class(name: str) -> type:
     if name in _registered:
         return _registered[name]
     if name not in MODULES:
-        raise HubError(f"{name!r} is not a class that can be stored; these can: {', '.join([*MODULES, *_registered])}. "
-                       "hub.register adds one of your own")
+        raise HubError(f"{name!r} is not a class that can be stored; expected a class that was passed to hub.register, "
+                       f"or one of {', '.join([*MODULES, *_registered])}")
     return getattr(importlib.import_module(MODULES[name]), name)
 
 
@@ -277,7 +281,7 @@ def _class(name: str) -> type:
 
 
 def _encode(value: Any) -> Any:
-    """Constructor arguments as JSON values; a model or distribution becomes {"class": name, "config": arguments}."""
+    """Convert constructor arguments to JSON values; a model or distribution becomes {"class": name, "config": dict}."""
     if isinstance(value, dict):
         return {key: _encode(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):
@@ -290,7 +294,7 @@ def _encode(value: Any) -> Any:
             raise ValueError(f"{type(value).__module__}.{name} is not the class that is registered as {name}; expected an "
                              f"instance of {_class(name).__module__}.{name}, or a class of another name")
         if arguments is None:
-            raise ValueError(f"{name} has no config; expected a property with its constructor's arguments")
+            raise ValueError(f"{name} has no config; expected a property `config` with the constructor's arguments")
         arguments = {"config": asdict(arguments)} if is_dataclass(arguments) else arguments
         return {"class": name, "config": _encode(arguments)}
     return value
@@ -329,13 +333,13 @@ def _stored(name: str, t: Tensor, dtype: torch.dtype | None) -> Tensor:
         return t
     small = t.to(dtype)
     if (small.isinf() & ~t.isinf()).any():
-        raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; expected at most "
+        raise ValueError(f"the tensor {name} reaches {t[t.isfinite()].abs().max():.4g}; expected at most "
                          f"{torch.finfo(dtype).max:.4g} for {dtype}. Pass a dtype of larger range, or None")
     return small
 
 
 def _dtype_of(model: nn.Module) -> str:
-    """The dtype of the parameters, or of the buffers if there are none, such as "float32"."""
+    """The name of the dtype of the parameters, such as "float32"; without parameters, of the buffers."""
     floats = [t.dtype for t in (*model.parameters(), *model.buffers()) if t.is_floating_point()]
     return str(floats[0] if floats else torch.float32).removeprefix("torch.")
 
@@ -350,7 +354,7 @@ def _table(rows: dict[str, Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value as a card prints it; a long list is shortened."""
+    """The text of a value on a card; a list of more than PRINTED entries is shortened."""
     if isinstance(value, dict):
         return "; ".join(f"{key}: {_cell(part)}" for key, part in value.items())
     if isinstance(value, (list, tuple)) and len(value) > PRINTED:

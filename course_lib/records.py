@@ -15,13 +15,14 @@ FILE = Path(__file__).parent / "records.json"
 
 
 def read(name: str) -> dict[str, Any]:
-    """Load the stored results `name`: `unit`, `note`, the `command` that measured them, `rows` and `papers`.
+    """Load the record `name`: a dict with the keys `unit`, `note`, `command`, `rows` and `papers`.
 
-    rows    the model, its parameters and its test result (`mean`, `standard_error`, and `over`, the number of test
-            items or seeds over which they are computed); in a record of speed, `speed-...`, the implementation as
-            the model and its `seconds`
-    papers  the model, the value, the authors, the URL of the text that reports the value (`source`) and, if that is
-            not the authors' text, its author (`by`)
+    unit, note, command  unit of the values, a remark, and the command that measured the values
+    rows    our results, a list of dicts: `model`, number of `parameters`, and `test`, a dict of `mean`,
+            `standard_error` and `over`, the number of test items or seeds. In a record of speed, `speed-...`, `model`
+            is the implementation, and `seconds` is its time
+    papers  results of papers, a list of dicts: `model`, `value`, `authors`, `source`, the URL of the text that reports
+            the value, and `by`, the author of this text if it is not by `authors`
 
     Raises ValueError for an unknown record.
     """

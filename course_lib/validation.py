@@ -53,7 +53,7 @@ def values_checked() -> bool:
 
 
 def check_integer(name: str, value: object, expected: str) -> None:
-    """Raise TypeError unless the argument called `name` is an integer; `expected` describes it."""
+    """Raise TypeError unless `value`, the argument called `name`, is an integer; `expected` is text for the message."""
     if not isinstance(value, numbers.Integral):
         got = f"{value!r}" if isinstance(value, numbers.Number) else "a tensor" if isinstance(value, Tensor) else \
             f"of type {type(value).__name__}"
@@ -61,25 +61,25 @@ def check_integer(name: str, value: object, expected: str) -> None:
 
 
 def check_sizes(least: int = 1, **sizes: int) -> None:
-    """Raise ValueError unless each argument is at least `least`."""
+    """Raise ValueError unless each of `sizes`, {name of an argument: its value}, is at least `least`."""
     for name, size in sizes.items():
         if size < least:
             raise ValueError(f"{name} is {size}; expected at least {least}")
 
 
 def check_tensor(name: str, value: object) -> None:
-    """Raise TypeError unless the argument called `name` is a tensor."""
+    """Raise TypeError unless `value`, the argument called `name`, is a tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor (torch.as_tensor converts numbers)")
 
 
 def may_sync(tensor: Tensor) -> bool:
-    """Whether values may be read to save work: not in a compiled graph, and not on a GPU within `unchecked`."""
+    """Whether the values of `tensor` may be read: not in a compiled graph, and not on a GPU within `unchecked`."""
     return (_state.values or tensor.device.type == "cpu") and not torch.compiler.is_compiling()
 
 
 def is_all_true(mask: Tensor) -> bool:
-    """Whether a mask is True everywhere; False if its values may not be read."""
+    """Whether `mask` is True everywhere; False also if its values may not be read (see `may_sync`)."""
     return may_sync(mask) and bool(mask.all())
 
 
@@ -94,15 +94,15 @@ def validating(model: nn.Module):
 
 
 def is_validating(model: nn.Module) -> bool:
-    """Whether an outer call has validated the input of this model."""
+    """Whether the input of `model` was validated by an outer call, that is, within `validating`."""
     return any(other is model for other in _state.models)
 
 
 def checked(method: Callable) -> Callable:
-    """Wrap a method so that it gets x as `check_input` returns it; x is its first argument, the context the second.
+    """Wrap `method`, with the arguments x, context and others, so that it gets x as `check_input` returns it.
 
-    Only the outermost call validates: `log_prob` does, and the `conditionals` that it calls does not. The base class
-    wraps `conditionals` and `log_prob` of every subclass; other methods that take x are decorated explicitly.
+    Only the outermost call validates: `log_prob` validates x, and `conditionals`, called by `log_prob`, does not. The
+    base class wraps `conditionals` and `log_prob` of every subclass; other methods of x are decorated explicitly.
     """
     @functools.wraps(method)
     def call(self, x, *args, **kwargs):
@@ -129,7 +129,7 @@ def _checked_start(method: Callable) -> Callable:
 
 
 def wrap_input_checks(cls: type) -> None:
-    """Wrap `conditionals`, `log_prob` and `start`, if the class itself defines them, with their checks."""
+    """Wrap `conditionals`, `log_prob` and `start`, if `cls` itself defines them, with the checks of their input."""
     for name, guard in (("conditionals", checked), ("log_prob", checked), ("start", _checked_start)):
         if inspect.isfunction(vars(cls).get(name)):
             setattr(cls, name, guard(vars(cls)[name]))

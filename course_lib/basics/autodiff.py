@@ -39,10 +39,11 @@ OPERATIONS: dict[str, tuple[Callable, Callable]] = {
 class Value:
     r"""A scalar, its gradient, and the values from which it was computed.
 
-    data   the number
-    grad   derivative of a result with respect to this value; None until `backward` is called on the result. Further
-           calls add to it; set it to None to reset it
-    label  a name, for drawings and messages
+    data                the number
+    grad                derivative of a result with respect to this value; None until `backward` is called on the
+                        result. Further calls add to it; set it to None to reset it
+    label               a name, for drawings and messages
+    operation, parents  the operation that computed this value, such as "*", and its arguments; "" and () for an input
 
     +, -, *, / and ** (with a number as its exponent) create new values, and so do `exp`, `log`, `tanh`, `sigmoid` and
     `relu`. `+=` also creates a new value, so no value is overwritten.
@@ -90,13 +91,13 @@ class Value:
         return _apply("exp", self)
 
     def log(self) -> Value:
-        """The natural logarithm. Raises ValueError unless the value is positive."""
+        """The natural logarithm of this value. Raises ValueError unless the value is positive."""
         if self.data <= 0:
             raise ValueError(f"log of {self.data:g} is not a real number; expected a positive value")
         return _apply("log", self)
 
     def tanh(self) -> Value:
-        """The hyperbolic tangent."""
+        """The hyperbolic tangent of this value."""
         return _apply("tanh", self)
 
     def sigmoid(self) -> Value:
@@ -135,7 +136,7 @@ class Value:
 
     # backward pass: reverse topological order
     def backward(self) -> None:
-        """Add the derivative with respect to v to `v.grad`, for this value and every v in its graph."""
+        """Add the derivative of this value with respect to v to `v.grad`, for each v of its graph, itself included."""
         for value, gradient in _backward(self, 1.0, lambda value: value.data).values():
             value.grad = gradient if value.grad is None else value.grad + gradient
 
@@ -150,7 +151,7 @@ def gradients(result: Value, inputs: Sequence[Value]) -> list[Value]:
 
 
 def ordered(result: Value) -> list[Value]:
-    """Topological order of the graph of `result`: each value comes after its parents. Not recursive."""
+    """The values of the graph of `result` in topological order: each value comes after its parents."""
     order, seen, stack = [], set(), [(result, False)]
     while stack:
         value, parents_done = stack.pop()
@@ -165,10 +166,11 @@ def ordered(result: Value) -> list[Value]:
 
 def _backward(result: Value, one: Any,
               read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
-    """Reverse-mode differentiation: {id(v): (v, derivative of `result` with respect to v)} for each v of the graph.
+    """Return {id(v): (v, derivative of `result` with respect to v)} for each value v of the graph of `result`.
 
-    one   derivative of the result with respect to itself: 1.0, or Value(1.0) if derivatives are to be Values
-    read  maps a value to the argument of the rules of OPERATIONS: to its number, or to the Value itself
+    one   derivative of `result` with respect to itself: the number 1.0, or Value(1.0) if derivatives are to be Values
+    read  function that is applied to a Value before it is passed to a rule of OPERATIONS; returns its number, or the
+          Value itself
     """
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")

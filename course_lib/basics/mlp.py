@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Activation(NamedTuple):
-    """An elementwise function and its derivative.
+    """An elementwise function and its derivative; both map a tensor to a tensor of the same shape.
 
     >>> ACTIVATIONS["tanh"].derivative(torch.tensor([0.0, 200.0]))
     tensor([1., 0.])
@@ -32,7 +32,7 @@ def tanh_derivative(z: Tensor) -> Tensor:
 
 
 def relu_derivative(z: Tensor) -> Tensor:
-    """0 for z <= 0, 1 for z > 0. At 0, where the derivative does not exist, the value is torch's."""
+    """0 for z <= 0, 1 for z > 0. ReLU has no derivative at z = 0; the value 0 is also torch's."""
     return (z > 0).to(z.dtype)
 
 
@@ -64,7 +64,8 @@ class MLP(nn.Module):
     def __init__(self, widths: Sequence[int], activation: str = "tanh", generator: torch.Generator | None = None):
         super().__init__()
         if len(widths) < 2 or min(widths) < 1:
-            raise ValueError(f"widths is {list(widths)}; expected the sizes of at least an input and an output, each at least 1")
+            raise ValueError(f"widths is {list(widths)}; expected two or more sizes, from input to output, "
+                             "each at least 1")
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         self.widths, self.activation = list(widths), activation
@@ -82,7 +83,7 @@ class MLP(nn.Module):
         return f"MLP(widths={self.widths}, activation={self.activation!r})"
 
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B E"]:
-        """Outputs (B, E) of inputs x (B, n); n is the first and E the last of `widths`."""
+        """Outputs (B, E) for inputs x (B, n), where n is the first and E the last entry of `widths`."""
         if x.shape[1] != self.widths[0]:
             raise ValueError(f"x has {x.shape[1]} columns; expected {self.widths[0]}, "
                              "the number of inputs")

@@ -17,6 +17,9 @@ Number = int | float                                                 # jaxtyping
 class Optimizer:
     """Base class of optimizers, which stores the parameters and a state for each parameter.
 
+    parameters  objects with `data` and `grad`, such as `model.parameters()`
+    lr          learning rate
+
     A subclass defines `new(p, g, state)`, which returns the new value of a parameter from its value p, its gradient g
     and its state, a dict that is kept between steps. `state["t"]` is the number of the step, from 1.
 
@@ -34,13 +37,13 @@ class Optimizer:
     def __init__(self, parameters: Iterable[Any], lr: Number):
         self.parameters = list(parameters)
         if not self.parameters:
-            raise ValueError("parameters is empty; expected at least one")
+            raise ValueError("parameters is empty; expected at least one parameter")
         self.lr = _positive("lr", lr)
         self.states: list[dict] = [{"t": 0} for _ in self.parameters]
 
     @torch.no_grad()
     def step(self) -> None:
-        """Update every parameter that has a gradient."""
+        """Replace the value of every parameter that has a gradient by the result of `new`."""
         for parameter, state in zip(self.parameters, self.states):
             if parameter.grad is not None:
                 state["t"] += 1
@@ -53,11 +56,12 @@ class Optimizer:
 
     def new(self, p: Any, g: Any, state: dict) -> Any:
         """Value of a parameter after one step, from its value p, its gradient g and its state (see the class)."""
-        raise NotImplementedError(f"{type(self).__name__} does not define new(p, g, state)")
+        raise NotImplementedError(f"{type(self).__name__} does not define new(p, g, state); expected a method that "
+                                  "returns the new value of a parameter")
 
 
 class SGD(Optimizer):
-    r"""Gradient descent on a mini-batch, $\theta \leftarrow \theta - a\, g$, where $a$ is the learning rate `lr`.
+    r"""Stochastic gradient descent, $\theta \leftarrow \theta - a\, g$, where $a$ is the learning rate `lr`.
 
     Slide: beta_new = beta_old - a grad.
 
@@ -73,10 +77,11 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    r"""SGD with momentum `mu`: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$; `lr` is $a$.
+    r"""SGD with momentum: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$, where v is 0 at first.
 
-    Past gradients decay by the factor $\mu$ per step, so a constant gradient is multiplied by $1 / (1 - \mu)$ in the
-    limit. Equal to torch's SGD with momentum=mu. Source: Polyak 1964.
+    The learning rate `lr` is $a$, and the momentum coefficient `mu` is $\mu$. Past gradients decay by the factor $\mu$
+    per step, so a constant gradient is multiplied by $1 / (1 - \mu)$ in the limit. The steps equal those of torch's SGD
+    with momentum=mu. Source: Polyak 1964.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> optimizer = Momentum([beta], lr=0.25, mu=0.5)
@@ -100,11 +105,10 @@ class Momentum(Optimizer):
 class Adam(Optimizer):
     r"""Adam: steps of about the learning rate in every coordinate, whatever the scale of its gradient.
 
-    $m \leftarrow \beta_1 m + (1 - \beta_1)\, g$, $s \leftarrow \beta_2 s + (1 - \beta_2)\, g^2$,
-    $\theta \leftarrow \theta - a\, \hat m / (\sqrt{\hat s} + \epsilon)$ with $\hat m = m / (1 - \beta_1^t)$ and
-    $\hat s = s / (1 - \beta_2^t)$, which correct the bias of moving averages that start at 0. `lr` is $a$, `betas` is
-    $(\beta_1, \beta_2)$, `eps` is $\epsilon$, and t is the number of the step, from 1. Source: Kingma and Ba 2015,
-    algorithm 1.
+    $m \leftarrow \beta_1 m + (1 - \beta_1)\, g$ and $s \leftarrow \beta_2 s + (1 - \beta_2)\, g^2$ are moving averages
+    that start at 0, $\hat m = m / (1 - \beta_1^t)$ and $\hat s = s / (1 - \beta_2^t)$ correct their bias toward 0, and
+    $\theta \leftarrow \theta - a\, \hat m / (\sqrt{\hat s} + \epsilon)$. `lr` is $a$, `betas` is $(\beta_1, \beta_2)$,
+    `eps` is $\epsilon$, and t is the number of the step, from 1. Source: Kingma and Ba 2015, algorithm 1.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()
@@ -129,9 +133,9 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    r"""Adam with decoupled weight decay, $\theta \leftarrow (1 - a \lambda)\, \theta$ before each step.
+    r"""Adam with decoupled weight decay: $\theta \leftarrow (1 - a \lambda)\, \theta$ before each step of `Adam`.
 
-    $\lambda$ is `weight_decay`; `betas` and `eps` are as in `Adam`. If the decay were part of the
+    $a$ is `lr`, and $\lambda$ is `weight_decay`; `betas` and `eps` are as in `Adam`. If the decay were part of the
     gradient, Adam would divide it by $\sqrt{\hat s}$. Source: Loshchilov and Hutter 2019.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
@@ -154,7 +158,7 @@ class AdamW(Adam):
 
 def _positive(name: str, value: Number) -> Number:
     if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} is {value}; expected a positive number")
+        raise ValueError(f"{name} is {value}; expected a finite positive number")
     return value
 
 

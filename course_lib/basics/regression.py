@@ -14,25 +14,27 @@ Number = int | float                                                 # jaxtyping
 
 
 def mean_squared_error(X: Float[Tensor, "B D"], y: Float[Tensor, "B"], beta: Float[Tensor, "D"]) -> Float[Tensor, ""]:
-    r"""$\frac1B \sum_i (y_i - x_i^\top \beta)^2$ for inputs X (B, D) and targets y (B,).
+    r"""Mean squared error $\frac1B \sum_i (y_i - x_i^\top \beta)^2$ of coefficients `beta`.
 
-    The slide has the sum; the factor 1/B does not change the minimum.
+    The arguments are inputs X (B, D), one example $x_i$ per row, targets y (B,) and beta (D,). The slide omits the
+    factor 1/B, which does not change the minimizer.
     """
     return ((y - X @ beta) ** 2).mean()
 
 
 def mean_squared_gradient(X: Float[Tensor, "B D"], y: Float[Tensor, "B"],
                           beta: Float[Tensor, "D"]) -> Float[Tensor, "D"]:
-    r"""$-\frac2B X^\top (y - X \beta)$, the gradient of `mean_squared_error` with respect to $\beta$."""
+    r"""Gradient of `mean_squared_error` with respect to `beta`, (D,): $-\frac2B X^\top (y - X \beta)$."""
     return -2 / len(X) * X.T @ (y - X @ beta)
 
 
 def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Tensor, "D"]:
-    r"""Least-squares solution $\beta = (X^\top X)^{-1} X^\top y$, a zero of the gradient.
+    r"""Least-squares solution $\beta = (X^\top X)^{-1} X^\top y$ for inputs X and targets y.
 
-    Solved as a linear system, which is cheaper and more accurate than the inverse. Slide:
-    "Analytic gradient". Raises ValueError if the columns of X are linearly dependent,
-    because the solution is then not unique.
+    It is the zero of `mean_squared_gradient`, computed as the solution of a linear system,
+    which is cheaper and more accurate than the inverse matrix. Slide: "Analytic gradient".
+    Raises ValueError if the columns of X are linearly dependent, because the solution is
+    then not unique.
 
     >>> X = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> normal_equation(X, torch.tensor([1.0, 3.0, 5.0]))
@@ -40,18 +42,18 @@ def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Ten
     """
     rank = int(torch.linalg.matrix_rank(X))
     if rank < X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}: some columns are "
-                         "combinations of others, and no single beta is best. Leave "
-                         "columns out, or add rows")
+        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}; expected linearly "
+                         "independent columns, so that the solution is unique. Remove "
+                         "columns, or add rows")
     return torch.linalg.solve(X.T @ X, X.T @ y)
 
 
 def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
-    r"""Eigenvalues of the Hessian of `mean_squared_error`, $\frac2B X^\top X$, in ascending order.
+    r"""Eigenvalues (D,) of the Hessian of `mean_squared_error`, $\frac2B X^\top X$, in ascending order.
 
-    Gradient descent converges for learning rates below 2 / (largest eigenvalue). With 2 / (smallest + largest), the
-    best learning rate for the worst starting point, each step multiplies the distance to the minimum by at most (k - 1)
-    / (k + 1), where k = largest / smallest is the condition number.
+    Gradient descent converges for learning rates below 2 / (largest eigenvalue). The learning rate
+    2 / (smallest + largest) is the best for the worst starting point: each step multiplies the distance to the minimum
+    by at most (k - 1) / (k + 1), where k = largest / smallest is the condition number.
     """
     return torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
 
@@ -59,9 +61,9 @@ def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
 def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"],
                      lr: Number, steps: int) -> Float[Tensor, "steps_and_one D"]:
     r"""Gradient descent, $\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$.
-    Returns `start` and each later $\beta$, one per row. `gradient` maps $\beta$ to grad, `lr` is $a$.
 
-    Slide: "Numerical gradient approach".
+    `gradient` maps $\beta$ (D,) to grad (D,), and `lr` is $a$. Returns (`steps` + 1, D): `start`
+    and the $\beta$ after each step, one per row. Slide: "Numerical gradient approach".
 
     >>> start = torch.tensor([8.0])
     >>> path = gradient_descent(lambda beta: 2 * beta, start, lr=0.25, steps=3)
@@ -69,7 +71,7 @@ def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, 
     tensor([8., 4., 2., 1.])
     """
     if not (lr > 0 and math.isfinite(lr)):
-        raise ValueError(f"lr is {lr}; expected a positive number")
+        raise ValueError(f"lr is {lr}; expected a finite positive number")
     if steps < 0:
         raise ValueError(f"steps is {steps}; expected 0 or more")
     path = [start]
@@ -128,8 +130,9 @@ class LogisticRegression(nn.Module):
 
     @torch.no_grad()
     def gradient(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> tuple[Tensor, Tensor]:
-        r"""Gradients of `loss` with respect to weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean
-        of $p - y$, where p are the `probabilities`.
+        r"""Gradients of `loss` with respect to the weight, (n,), and the bias, a scalar.
+
+        They are $\frac1B x^\top (p - y) + \lambda \alpha$ and the mean of $p - y$, where p are the `probabilities`.
         """
         off = self.probabilities(x) - y                              # (B,)
         return x.T @ off / len(x) + self.penalty * self.weight, off.mean()
@@ -137,12 +140,14 @@ class LogisticRegression(nn.Module):
     @torch.no_grad()
     def fit(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"], tol: Number | None = None,
             max_steps: int = 100_000) -> LogisticRegression:
-        """Minimize the loss by gradient descent until no entry of the gradient exceeds `tol`. Returns self.
+        """Minimize `loss` by gradient descent until no entry of the gradient exceeds `tol` in size. Returns self.
 
-        The learning rate is 1 / c, with which the loss never increases: c, a quarter of the largest eigenvalue of
-        [1 X]'[1 X] / B plus the penalty, is an upper bound of the curvature. By default `tol` is 1e-4 in float32 and
-        1e-8 in float64. Raises RuntimeError if `max_steps` steps are not enough: without a penalty the weights diverge
-        if the classes are linearly separable.
+        tol  None: 1e-4 in float32 and 1e-8 in float64
+
+        The learning rate is 1 / c, where c is an upper bound of the curvature, so the loss never increases: c is a
+        quarter of the largest eigenvalue of A^T A / B, plus the penalty, where A is x with a column of ones. Raises
+        RuntimeError if `max_steps` steps are not enough; without a penalty the weights diverge if the classes are
+        linearly separable.
         """
         self.loss(x, y)                                              # raises ValueError for shapes that do not fit
         if not len(x):
@@ -156,5 +161,6 @@ class LogisticRegression(nn.Module):
                 return self
             self.weight -= lr * by_weight
             self.bias -= lr * by_bias
-        raise RuntimeError(f"after {max_steps} steps the gradient is {by_weight.abs().max():.1e}, above tol = {tol:.0e}. "
-                           "Scale the columns of x alike, set a penalty if the classes are separable, or raise max_steps")
+        raise RuntimeError(f"after {max_steps} steps the gradient is {by_weight.abs().max():.1e}; expected at most "
+                           f"tol = {tol:.0e}. Scale the columns of x to similar ranges, set a penalty if the classes "
+                           "are separable, or raise max_steps")

@@ -2,7 +2,7 @@
 
 markov       a first-order Markov chain
 ngram        n-gram models
-counts       counts of n-grams, in a tree of histories
+counts       counts of n-grams, stored as a tree of histories (the symbols before a symbol)
 smoothing    add-alpha, interpolation, Kneser-Ney
 packing      compressed counts for a file of weights
 brown        Brown clustering

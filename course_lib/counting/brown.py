@@ -22,9 +22,9 @@ class Bigrams(NamedTuple):
 
 
 def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
-    """Count the words and bigrams of `tokens`, one sequence (T,) or several, with ids 0 to `vocab_size` - 1.
+    """Count the words and bigrams of `tokens`, one text (T,) or several texts, with ids 0 to `vocab_size` - 1.
 
-    A bigram does not cross the boundary of two sequences. Raises ValueError if there is no bigram.
+    A bigram does not cross the boundary of two texts. Raises ValueError if there is no bigram.
     """
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
     pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
@@ -38,17 +38,21 @@ def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
 def mutual_information(table: np.ndarray) -> float:
     r"""Mutual information $I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ of adjacent classes, in nats.
 
-    table  (C, C), count of each class bigram: class c followed by class c'
+    table  (C, C), the count of class c (row) followed by class c' (column)
 
-    The log-likelihood per symbol of a class bigram model is I minus the entropy of the words, so maximizing I maximizes
-    the likelihood of the classes. Source: Brown et al. 1992, section 3.
+    The log-likelihood per word of a class bigram model is I minus the entropy of the words, so the classes that
+    maximize I maximize the likelihood. Source: Brown et al. 1992, section 3.
     """
     total = table.sum()
     return float((_f(table).sum() - _f(table.sum(1)).sum() - _f(table.sum(0)).sum() + _f(total)) / total)
 
 
 def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
-    """Counts of class bigrams, (C, C), given the class of each word, `classes` (V,), and the word bigrams `pairs`."""
+    """Count of class c (row) followed by class c' (column), (C, C).
+
+    classes  (V,), the class of each word, 0 to C - 1
+    pairs    the word bigrams of a text
+    """
     label = classes.cpu().numpy()
     size = int(label.max()) + 1
     return np.bincount(label[pairs.left] * size + label[pairs.right], pairs.count, size ** 2).reshape(size, size)
@@ -58,13 +62,16 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
                   exchange: int = 0) -> Integer[Tensor, "V"]:
     """Brown clustering: the class of each word, (V,), by greedy merging under average mutual information.
 
-    Each of the C most frequent words starts in its own class. Every further word, in order of frequency, is added as class
-    C + 1, and the two classes whose merge loses the least mutual information are merged.
+    Each of the C most frequent words starts in its own class. Then each other word, in order of decreasing frequency,
+    is added as a further class, and the two classes whose merge loses the least mutual information are merged.
 
     tokens       one text (T,), or several texts
-    num_classes  C; words that do not occur join the least frequent class
-    bos_id       has its own class, C, as `ClassNGram` requires
-    exchange     maximum number of passes that move single words to better classes; they stop when no word moves
+    vocab_size   V, number of words
+    num_classes  C, number of classes, 0 to C - 1; words that do not occur join the least frequent class
+    bos_id       start symbol, which is prepended to every text and gets its own class, C, as `ClassNGram` requires;
+                 None: no start symbol
+    exchange     maximum number of exchange passes after the merging: each moves single words to the class that
+                 maximizes the mutual information. They stop when no word moves
 
     A merge costs O(C^2), because the losses of all pairs are updated and not recomputed. Papers: Brown et al. 1992,
     section 3; Martin, Liermann and Ney 1998 for the exchange.
@@ -73,7 +80,8 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
     ranked = np.argsort(-pairs.frequency, kind="stable")
     ranked = ranked[pairs.frequency[ranked] > 0]
     if not 2 <= num_classes <= len(ranked):
-        raise ValueError(f"num_classes is {num_classes}; expected 2 to {len(ranked)}, the number of distinct words")
+        raise ValueError(f"num_classes is {num_classes}; expected 2 to {len(ranked)}, the number of distinct words "
+                         "in tokens")
     label = _merge(pairs, ranked, num_classes)
     for _ in range(exchange):
         if not _exchange(pairs, ranked, label, num_classes):
@@ -134,7 +142,7 @@ def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
 
 
 def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Change of N times the mutual information, (m, m), if classes i and j are merged; arguments as in `_merge`."""
+    """Change of N times the mutual information if classes i and j are merged, (m, m); arguments as in `_merge`."""
     own = np.diag(n)
     gain = rows - _g(own[:, None], n.T) - _g(n, own)                 # k other than i and j
     gain = gain + columns - _g(own[:, None], n) - _g(n.T, own)
@@ -143,11 +151,9 @@ def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes: int) -> int:
-    """Move each word of `ranked` to the class that maximizes I, by changing `label`; return the number of moves.
+    """Move each word to the class that maximizes the mutual information; return the number of words that moved.
 
-    No class becomes empty.
-
-    ranked  ids of the words that occur, by decreasing frequency
+    ranked  ids of the words that occur, by decreasing frequency; the last word of a class is not moved
     label   (V,), class of each word, changed in place
     """
     n = class_table(torch.from_numpy(np.where(label < 0, 0, label)), pairs)
@@ -195,7 +201,7 @@ def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.n
 
 
 def _neighbours(pairs: Bigrams) -> tuple[list, list]:
-    """For each word, (words, counts) of its successors and of its predecessors."""
+    """Two lists with an entry (ids, counts) for each word: of its successors, and of its predecessors."""
     sides = []
     for key, other in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
         by_key = np.argsort(key, kind="stable")
@@ -225,6 +231,6 @@ def _g(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _outer(v: np.ndarray) -> np.ndarray:
-    """g(v_i, v_j) of every pair of entries of v, (m, m)."""
+    """`_g` of every pair of entries of v (m,), (m, m)."""
     fv = _f(v)
     return _f(v[:, None] + v) - fv[:, None] - fv

@@ -22,9 +22,9 @@ class ClassNGram(AutoregressiveModel):
     model over words has V (V - 1).
 
     classes     (V,), the class of each word, 0..C-1, as `brown_classes` returns
-    n           order of the `NGram` over classes, m = n - 1; smoothing, alpha and buckets are also passed to it
+    n           order of the `NGram` over classes, m = n - 1; `smoothing`, `alpha` and `buckets` are its arguments too
     bos_id      start symbol, which must be the only word of its class; None: the model needs a prompt
-    word_alpha  added to the count of every word in p(w | c) = c(w) / c(c)
+    word_alpha  added to the count of every word in p(w | c) = (count of w) / (count of c)
 
     Slides: the timeline of language models. Paper: Brown, Della Pietra, deSouza, Lai and Mercer 1992.
 
@@ -57,7 +57,7 @@ class ClassNGram(AutoregressiveModel):
 
     @property
     def membership(self) -> Float[Tensor, "V"]:
-        """p(w | c(w)), (V,); uniform within a class whose words all have the count 0."""
+        """p(w | c) of each word w given its class c, (V,); uniform within a class whose words all have the count 0."""
         count = self.word_counts.to(self.chain.allowed.dtype) + self.word_alpha
         alike = torch.zeros(self.chain.vocab_size, dtype=count.dtype, device=count.device)
         total = alike.index_add(0, self.classes, count)[self.classes]                # (V,): of each word's class
@@ -69,7 +69,7 @@ class ClassNGram(AutoregressiveModel):
         return self._words(self.chain.conditionals(self.classes[x], self._of(context)))          # (B, n, V)
 
     def log_prob(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """Exact log-likelihood of each row, in nats."""
+        """Exact log-likelihood (B,) of each row of words x (B, n), in nats."""
         return self.chain.log_prob(self.classes[x], self._of(context)) + self.membership.log()[x].sum(dim=1)
 
     # one word at a time
@@ -107,7 +107,10 @@ class ClassNGram(AutoregressiveModel):
         return self
 
     def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
-        """Fit the interpolation weights by EM, as `NGram.fit_weights`; return mean log-likelihoods of the classes."""
+        """Fit the interpolation weights of the `NGram` over classes on a held-out text by `steps` steps of EM.
+
+        Returns the mean log-likelihood of the classes before each step, in nats per word: see `NGram.fit_weights`.
+        """
         return self.chain.fit_weights([self.classes[s] for s in self._sequences(held_out, "held_out")], steps)
 
     def _sequences(self, tokens: Tokens, name: str) -> list[Tensor]:
@@ -115,7 +118,7 @@ class ClassNGram(AutoregressiveModel):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Set random counts of words and of classes; the classes are unchanged."""
+        """Set random counts of words and of n-grams of classes; the class of each word is unchanged."""
         self.chain.randomize(generator)
         drawn = torch.randint(1, 8, (len(self.classes),), generator=generator)
         self.word_counts = drawn.int().to(self.word_counts.device)
@@ -134,5 +137,6 @@ def _check_classes(classes: Tensor, bos_id: int | None) -> int:
     if bos_id is not None and not 0 <= bos_id < len(classes):
         raise ValueError(f"bos_id is {bos_id}; expected 0 to {len(classes) - 1}, the ids of this vocabulary")
     if bos_id is not None and int((classes == classes[bos_id]).sum()) > 1:
-        raise ValueError(f"bos_id = {bos_id} shares its class with other words; expected a class of its own")
+        raise ValueError(f"bos_id = {bos_id} shares its class with other words; expected a class of its own, as "
+                         "brown_classes(..., bos_id=...) assigns")
     return size

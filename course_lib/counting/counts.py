@@ -1,4 +1,7 @@
-"""Count n-grams: the n-grams of a text, and a tree of histories with the counts of their successors."""
+"""Count n-grams: the n-grams of a text, and a tree of histories with the counts of their successors.
+
+A history consists of the symbols before a symbol; that symbol is its successor.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from torch import Tensor, nn
 
 
 def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[Tensor, "N m"]:
-    """All n-grams of a text, (N, order + 1): a history of `order` symbols, oldest first, and the next symbol.
+    """All N n-grams of `sequences`, each (T,), as rows (N, order + 1): a history of `order` symbols, and its successor.
 
     With `bos_id`, histories are padded with it on the left, so that every symbol ends an n-gram. Without it, the first
     `order` symbols of a sequence have no complete history, and no n-gram ends with them.
@@ -24,10 +27,10 @@ def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[
 
 
 def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
-    """The G distinct rows in lexicographic order, (G, m), and the count of each, (G,).
+    """The G distinct rows of `rows` in lexicographic order, (G, m), and the count of each, (G,).
 
-    A row is encoded as one integer in base V. Before the integers overflow, they are replaced by their ranks, which are
-    smaller than the number of rows.
+    A row is encoded as one integer, whose digits are its symbols. Before the integers overflow, they are replaced by
+    their ranks, which are smaller than the number of rows.
     """
     base = int(rows.max()) + 1
     number, largest = torch.zeros(len(rows), dtype=torch.long, device=rows.device), 0
@@ -43,18 +46,18 @@ def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
 
 
 class Histories(nn.Module):
-    """Counts of the successors of H histories of 0 to m symbols, stored sparsely for the M pairs that occur.
+    """Counts of M pairs of a history and its successor, for the pairs that occur; the H histories have 0 to m symbols.
 
-    Histories are numbered, shorter ones first; 0 is the empty one. They form a tree: the parent of a history is the
-    history without its oldest symbol. A walk from the latest symbol backwards meets every shorter history, as smoothing
-    needs.
+    Histories have numbers: 0 is the empty history, and a longer history has a larger number. They form a tree: the
+    parent of a history is the history without its oldest symbol. The path from the root to a history therefore contains
+    all its suffixes, whose counts are needed for smoothing.
 
     vocab_size       V, number of symbols
     depth  (H,)      number of symbols of each history
-    keys   (H - 1,)  sorted: parent * V + oldest symbol, for histories 1, 2, ..., H - 1
-    pairs  (M,)      sorted: history * V + next symbol, for each seen pair
+    keys   (H - 1,)  sorted: number of the parent * V + oldest symbol, for histories 1, 2, ..., H - 1
+    pairs  (M,)      sorted: number of the history * V + successor, for each pair
     count  (M,)      count of each pair
-    total  (H,)      sum of the counts of each history
+    total  (H,)      sum of the counts of each history's successors
     types  (H,)      number of distinct successors of each history
     """
 
@@ -70,10 +73,10 @@ class Histories(nn.Module):
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """Build the tree from G distinct n-grams: in each row a history of m - 1 symbols and the next symbol.
+        """Build the tree from G distinct n-grams: each row has a history of m - 1 symbols and its successor.
 
-        counts      (G,), number of occurrences of each n-gram; also added to the counts of all suffixes of its history
-        vocab_size  number of symbols
+        counts      (G,), count of each n-gram; also added to the counts of the successor after all shorter histories
+        vocab_size  V, number of symbols
         """
         h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each n-gram's history, by number
         depth, keys, pairs, count, size = [h[:1]], [], [], [], 1
@@ -89,9 +92,10 @@ class Histories(nn.Module):
         return cls(vocab_size, torch.cat(depth), torch.cat([h[:0], *keys]), torch.cat(pairs), torch.cat(count))
 
     def continued(self, bos_id: int | None) -> Histories:
-        r"""The continuation counts of Kneser-Ney: $N_{1+}(\cdot\, h\, w)$, the number of distinct symbols before h w.
+        r"""The same tree with the continuation counts of Kneser-Ney smoothing.
 
-        The longest histories, and those that begin with `bos_id`, keep their counts.
+        The count of a history h and its successor w becomes $N_{1+}(\cdot\, h\, w)$, the number of distinct symbols
+        before h w. The longest histories, and histories that begin with `bos_id`, keep their counts.
         """
         v, h = self.vocab_size, self.pairs // self.vocab_size
         deeper = h > 0
@@ -104,7 +108,7 @@ class Histories(nn.Module):
         return Histories(v, self.depth, self.keys, self.pairs, torch.where(true, self.count, count))
 
     def walk(self, history: Integer[Tensor, "... m"]) -> Integer[Tensor, "... L"]:
-        """Numbers (..., m + 1) of the histories of the last 0, 1, ..., m symbols; -1 for an unseen history.
+        """Numbers (..., m + 1) of the suffixes of `history` with 0, 1, ..., m symbols; -1 for an unseen suffix.
 
         history  (..., m), oldest symbol first
         """
@@ -115,12 +119,15 @@ class Histories(nn.Module):
         return torch.stack(met, dim=-1)
 
     def count_of(self, h: Tensor, symbol: Tensor) -> Tensor:
-        """Count of each symbol after history number h; 0 for h = -1."""
+        """Count of `symbol` after the history with number h, elementwise; 0 for an unseen pair or h = -1."""
         place = find(self.pairs, h * self.vocab_size + symbol)
         return torch.where(place >= 0, self.count[place], 0)
 
     def following(self, h: Integer[Tensor, "T"]) -> tuple[Tensor, Tensor, Tensor]:
-        """Successors of the histories h: their indices into h, symbols and counts; a history of -1 has none."""
+        """All seen successors of the histories with numbers h (T,), concatenated; a history of -1 has none.
+
+        Returns three tensors of equal length: for each successor, the index of its history in h, its symbol, its count.
+        """
         first = torch.searchsorted(self.pairs, h * self.vocab_size)                  # the pairs of a history are adjacent
         number = torch.where(h >= 0, self.types[h], 0)
         row = torch.arange(len(h), device=h.device).repeat_interleave(number)

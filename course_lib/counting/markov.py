@@ -28,7 +28,7 @@ class MarkovChain(AutoregressiveModel):
     num_states  V, number of symbols
 
     The chain has V - 1 parameters for the first symbol and V (V - 1) for the transitions. With a prompt, `context`
-    (B, P), x_1 depends on the last symbol of the prompt by A, and the initial distribution is not used.
+    (B, P), the distribution of x_1 is the row of A for the last symbol of the prompt, and $\pi$ is not used.
 
     Slides: the timeline of language models. Paper: Markov 1913, on vowels and consonants.
 
@@ -50,12 +50,12 @@ class MarkovChain(AutoregressiveModel):
 
     @property
     def initial(self) -> Float[Tensor, "V"]:
-        """The distribution of the first symbol."""
+        """The distribution of the first symbol, (V,)."""
         return self.initial_logits.softmax(dim=-1)
 
     @property
     def transition(self) -> Float[Tensor, "V V"]:
-        """The transition matrix: row a is the distribution of the symbol after a."""
+        """The transition matrix (V, V): row a is the distribution of the symbol after a."""
         return self.transition_logits.softmax(dim=-1)
 
     # every factor at once
@@ -112,7 +112,10 @@ class MarkovChain(AutoregressiveModel):
 
     @classmethod
     def from_probabilities(cls, initial: Float[Tensor, "V"], transition: Float[Tensor, "V V"]) -> MarkovChain:
-        """Build a chain from the distribution of the first symbol and the transition matrix, row a given symbol a.
+        """Build a chain from the distribution of the first symbol and the transition matrix.
+
+        initial     (V,), probability of each first symbol
+        transition  (V, V): row a is the distribution of the symbol after a
 
         Raises ValueError unless `initial` and each row of `transition` are probabilities that sum to 1 within 1e-6.
         """
@@ -133,7 +136,10 @@ class MarkovChain(AutoregressiveModel):
             logits.copy_(p.log().clamp(min=IMPOSSIBLE))
 
     def stationary(self) -> Float[Tensor, "V"]:
-        r"""The stationary distribution (V,), $\pi A = \pi$. Raises ValueError if it is not unique."""
+        r"""The stationary distribution $\mu$ of the transition matrix A, (V,): $\mu A = \mu$.
+
+        Raises ValueError if it is not unique.
+        """
         a = self.transition.detach().double()
         equations = torch.cat([a.T - torch.eye(len(a), dtype=a.dtype, device=a.device), torch.ones_like(a[:1])])
         if torch.linalg.matrix_rank(equations, rtol=1e-9) < len(a):
@@ -144,6 +150,9 @@ class MarkovChain(AutoregressiveModel):
         return torch.linalg.lstsq(equations, right_side[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)
 
     def entropy_rate(self) -> Float[Tensor, ""]:
-        r"""$-\sum_a \pi_a \sum_b A_{ab} \ln A_{ab}$, nats per symbol: the entropy rate of the chain."""
+        r"""The entropy rate of the chain, $-\sum_a \mu_a \sum_b A_{ab} \ln A_{ab}$, in nats per symbol.
+
+        $\mu$ is the `stationary` distribution.
+        """
         a = self.transition.detach()
         return -(self.stationary()[:, None] * torch.xlogy(a, a)).sum()

@@ -32,10 +32,11 @@ class NGram(AutoregressiveModel):
     vocab_size  V, the number of symbols
     bos_id      start symbol, prepended m times to every sequence and never predicted. None: the model conditions on a
                 prompt, `context` (B, P) with P >= m
-    smoothing   "none" (maximum likelihood), "add" (`alpha`), "interpolated" (`buckets` weights per level, fitted by
-                `fit_weights`) or "kneser-ney": see `course_lib.counting.smoothing`
-    alpha       count that "add" adds to each n-gram
-    buckets     number of weights of each level of "interpolated", each for a range of the history's count
+    smoothing   "none" (maximum likelihood), "add", "interpolated" (its weights are fitted by `fit_weights`) or
+                "kneser-ney": see `course_lib.counting.smoothing`
+    alpha       count that is added to each n-gram with "add"
+    buckets     number of weights for each length of the history with "interpolated": a weight for each range of the
+                history's count
 
     The counts are stored in the state dict, compressed: half a megabyte for the 6-grams of a megabyte of text.
 
@@ -75,7 +76,7 @@ class NGram(AutoregressiveModel):
         return self.conditional(self._p(self._past(x, context)).log())          # (B, n, V)
 
     def log_prob(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """Exact log-likelihood of each row, in nats; only the probabilities of the symbols of x are computed."""
+        """Exact log-likelihood (B,) of each row, in nats; only the probabilities of the symbols of x are computed."""
         return self._p(self._past(x, context), x).log().sum(dim=1)
 
     # one symbol at a time
@@ -94,12 +95,12 @@ class NGram(AutoregressiveModel):
     def _p(self, history: Integer[Tensor, "... m"], symbol: Tensor | None = None) -> Tensor:
         """p(symbol | history), (...), or p(. | history) of every symbol, (..., V), by the recursion of `smoothing`.
 
-        The recursion is unrolled: the share of level k, the history of k symbols, is multiplied by the rests of all
-        longer histories. Only counted symbols have a share, so the cost is proportional to the number of successors,
-        not to V.
+        The recursion is unrolled: the `share` of the history of k symbols (level k) is multiplied by the `rest` of
+        every longer history. Only counted symbols have a share, so the cost is proportional to the number of
+        successors, not to V.
         """
         if self.histories is None:
-            raise ValueError("this n-gram has no counts; call fit_counts first")
+            raise ValueError("this n-gram has no counts; call fit_counts first, because predictions need them")
         dtype, tree, k = self.allowed.dtype, self.histories, torch.arange(self.memory + 1, device=self.allowed.device)
         h = tree.walk(history)                                       # (..., L): levels 0..m, -1 if unseen
         total, types = tree.total[h].to(dtype), tree.types[h].to(dtype)
@@ -117,13 +118,13 @@ class NGram(AutoregressiveModel):
         return p.reshape(*history.shape[:-1], self.vocab_size)
 
     def _past(self, x: Integer[Tensor, "B n"], context: Tensor | None) -> Integer[Tensor, "B n m"]:
-        """The m symbols before each position, oldest first."""
+        """The history of each position, the m symbols before it, oldest first: (B, n, m)."""
         padded = torch.cat([self._before(len(x), context), x], dim=1)                # (B, m + n)
         index = torch.arange(x.shape[1], device=x.device)[:, None] + torch.arange(self.memory, device=x.device)
         return padded[:, index]
 
     def _before(self, batch: int, context: Tensor | None) -> Integer[Tensor, "B m"]:
-        """The history of the first symbol: the last m of the symbols bos_id, m times if it is given, and the prompt."""
+        """The history of the first symbol, (B, m): the last m symbols of m times `bos_id`, if given, and the prompt."""
         device = self.allowed.device
         if context is None and self.bos_id is None and self.memory > 0:
             raise ValueError(f"context is None; without a bos_id, a {self.memory + 1}-gram needs a "
@@ -157,11 +158,11 @@ class NGram(AutoregressiveModel):
     def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
         """Fit the interpolation weights by `steps` steps of EM; return the mean log-likelihood before each step.
 
-        held_out  text that was not counted; on the counted text, the longest histories would get all weight
+        held_out  text that was not counted, (T,) or a list; on the counted text, the longest histories get all weight
 
         The latent variable of a symbol is the level, the length k of the history, from which it was sampled. An M-step
         sets the weight of a level to its expected number of symbols, divided by the expected number of symbols of this
-        level and of all shorter histories. Paper: Jelinek and Mercer 1980.
+        level and of all lower levels. The log-likelihood is in nats per symbol. Paper: Jelinek and Mercer 1980.
         """
         if not isinstance(self.smoothing, Interpolated):
             raise ValueError(f'smoothing is {self._options["smoothing"]!r}; expected "interpolated", which has weights to fit')
@@ -182,7 +183,7 @@ class NGram(AutoregressiveModel):
         return rows
 
     def _set(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:
-        """Set the counts of distinct n-grams, which are sorted."""
+        """Set the counts (G,) of G distinct n-grams, (G, m) in lexicographic order, and their compressed form."""
         self.packed = pack(grams, counts)
         self._count(grams, counts)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[Tensor, " bytes"]:
-    """Encode sorted n-grams and their counts as the bytes of a compressed .npz file.
+    """Encode G n-grams (G, m) in lexicographic order and their counts (G,) as the bytes of a compressed .npz file.
 
     The n-grams are stored by column, because the first columns of a sorted table compress well.
     """

@@ -4,9 +4,10 @@ Every scheme is a recursion over histories h of k = 0, 1, ..., m symbols, where 
 
     p_k(w | h) = share(w, h) + rest(h) p_{k-1}(w | h'),        p_{-1}(w) = 1 / V,
 
-where the shares of a history and its rest sum to one. The rest of an unseen history is 1. A scheme defines share and
-rest from c(h, w), c(h) = sum_w c(h, w) and N_{1+}(h), the number of w with c(h, w) > 0. The arguments k, c, total and
-types are tensors of k, c(h, w), c(h) and N_{1+}(h).
+where c(h, w) is the count of symbol w after h, and V the number of symbols. The shares of a history and its rest sum to
+one, and the rest of an unseen history is 1. A scheme defines share and rest from c(h, w), c(h) = sum_w c(h, w) and
+N_{1+}(h), the number of w with c(h, w) > 0. The arguments k, c, total and types are tensors of k, c(h, w), c(h) and
+N_{1+}(h), with shapes that broadcast.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from course_lib.validation import check_sizes
 
 
 class MaximumLikelihood(nn.Module):
-    r"""$p(w \mid h) = c(h, w) / c(h)$, with the longest seen suffix of an unseen history."""
+    r"""Maximum likelihood, $p(w \mid h) = c(h, w) / c(h)$; an unseen history is replaced by its longest seen suffix."""
 
     continuation = False                                             # shorter histories keep their counts
 
@@ -42,7 +43,7 @@ class MaximumLikelihood(nn.Module):
 
 
 class AddAlpha(MaximumLikelihood):
-    r"""$p(w \mid h) = (c(h, w) + \alpha) / (c(h) + \alpha V)$: add-alpha smoothing.
+    r"""Add-alpha smoothing, $p(w \mid h) = (c(h, w) + \alpha) / (c(h) + \alpha V)$.
 
     order        m, number of symbols of a history
     alpha        positive; 1 is Laplace's rule, other values are Lidstone's
@@ -65,9 +66,9 @@ class AddAlpha(MaximumLikelihood):
 
 
 class Interpolated(MaximumLikelihood):
-    r"""$p_k(w \mid h) = \lambda_k\, c(h, w) / c(h) + (1 - \lambda_k)\, p_{k-1}(w \mid h')$.
+    r"""Interpolation, $p_k(w \mid h) = \lambda_k\, c(h, w) / c(h) + (1 - \lambda_k)\, p_{k-1}(w \mid h')$.
 
-    Interpolation with one weight for each history length k from 0 to `order`. With `buckets` > 1 each k has a weight
+    There is one weight $\lambda_k$ for each history length k from 0 to `order`. With `buckets` > 1 each k has a weight
     for each range of c(h): 1, 2-3, 4-7, ...; the last range has no upper limit. `NGram.fit_weights` fits the weights on
     held-out text. Paper: Jelinek and Mercer 1980.
     """
@@ -89,9 +90,10 @@ class Interpolated(MaximumLikelihood):
         return 1 - self.weights[k, self.bucket(total)]
 
     def em(self, ml: Tensor, bucket: Tensor, seen: Tensor, base: Tensor, steps: int) -> list[float]:
-        """Fit the weights by EM on N held-out symbols; return the mean log-likelihood before each step.
+        """Fit the weights by EM on N held-out symbols w; return the mean log-likelihood before each step, in nats.
 
-        ml, bucket, seen  (N, L), one column per level: c(h, w) / c(h), the bucket of h, whether h was seen
+        ml, bucket, seen  (N, order + 1), column k for the history h of k symbols before w: c(h, w) / c(h), the bucket
+                          of h, whether h was seen
         base              (N,), p_{-1}(w)
         steps             number of EM steps
         """
@@ -119,13 +121,13 @@ class Interpolated(MaximumLikelihood):
 
 
 class KneserNey(MaximumLikelihood):
-    r"""$p_k(w \mid h) = \frac{\max(c(h, w) - D_k, 0)}{c(h)} + \frac{D_k N_{1+}(h)}{c(h)}\, p_{k-1}(w \mid h')$.
+    r"""Interpolated Kneser-Ney smoothing with an absolute discount $D_k$,
+    $p_k(w \mid h) = \frac{\max(c(h, w) - D_k, 0)}{c(h)} + \frac{D_k N_{1+}(h)}{c(h)}\, p_{k-1}(w \mid h')$.
 
-    Interpolated Kneser-Ney smoothing. For histories of fewer than `order` symbols c(h, w) is the number of distinct
-    symbols before h w, so a frequent word that follows one other word only, such as Francisco, has a low probability
-    elsewhere. The discount of histories of k symbols is $D_k = n_1 / (n_1 + 2 n_2)$, where $n_r$ is the number of their
-    n-grams with count r, or 0.5 if $n_1$ or $n_2$ is 0. Papers: Kneser and Ney 1995; Ney, Essen and Kneser 1994; Chen
-    and Goodman 1998.
+    For histories of fewer than `order` symbols c(h, w) is the number of distinct symbols before h w. A frequent word
+    that follows only one word, such as Francisco, therefore has a low probability after other words. The discount is
+    $D_k = n_1 / (n_1 + 2 n_2)$, where $n_r$ is the number of n-grams with a history of k symbols and the count r; it is
+    0.5 if $n_1$ or $n_2$ is 0. Papers: Kneser and Ney 1995; Ney, Essen and Kneser 1994; Chen and Goodman 1998.
     """
 
     continuation = True
@@ -155,8 +157,8 @@ SCHEMES = ("none", "add", "interpolated", "kneser-ney")
 def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) -> MaximumLikelihood:
     """Create the smoothing scheme called `name`, one of SCHEMES, for histories of `order` symbols.
 
-    `num_symbols`, `alpha` and `buckets` are passed to the schemes that have them. Raises ValueError if the name is
-    unknown.
+    `num_symbols` and `alpha` are arguments of `AddAlpha`, and `buckets` is an argument of `Interpolated`. Raises
+    ValueError if the name is unknown.
     """
     if name == "none":
         return MaximumLikelihood()

@@ -4,9 +4,9 @@
     digits = load_data("digits")  # part of scikit-learn, no download
     mnist = load_data("binarized_mnist")  # downloaded once, verified each time
 
-A file is read from the folder COURSE_DATA if it is there, otherwise from the cache (the folder COURSE_CACHE, or the default
-of the system), otherwise it is downloaded. Both are environment variables. describe(name) prints the source, license and
-protocol of a data set.
+A file is read from the folder that the environment variable COURSE_DATA names if it is there, otherwise from the cache
+(the folder that COURSE_CACHE names, or the cache folder of the system). Otherwise it is downloaded to the cache.
+`describe(name)` returns the source, license and protocol of a data set as text.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_dat
 
 
 def load_data(name: str, **options) -> Splits:
-    """Load the data set `name`, split into train, valid and test.
+    """Load the data set `name`, one of `available()`, as `Splits` with the parts train, valid and test.
 
     options  keyword arguments, the default first:
              "digits": split="shuffled" or "writers" (the order of the file, mostly by writer); grey=False or True
-             "caltech101_silhouettes": split="own" or "official"
-             "cifar10_small": side=32, 16 or 8
+             (gray levels instead of 0 and 1)
+             "caltech101_silhouettes": split="own" (random) or "official"
+             "cifar10_small": side=32, 16 or 8 (height and width in pixels)
              "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing": fold=0 to 9 (the test part),
-             standardize=True or False
-             "multi30k": source="de", "en" or "fr"; target="en", "de" or "fr"
+             standardize=True or False (columns scaled to mean 0 and standard deviation 1 on train)
+             "multi30k": source="de", "en" or "fr"; target="en", "de" or "fr" (languages)
              Other data sets have no options
 
     Raises ValueError if the name or an option is unknown, DataError if a file is damaged or cannot be downloaded.
@@ -51,7 +52,7 @@ def available() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """Describe a data set: shape, protocol, options, files, license, citation. Raises ValueError for an unknown name."""
+    """Return a text of several lines on the data set `name`: shape, protocol, options, files, license, citation."""
     entry = find(name)
     rows = [("name", entry.name), ("is", entry.title), ("shape", entry.shape), ("protocol", entry.protocol)]
     for option, values in entry.options.items():

@@ -10,7 +10,10 @@ from course_lib.data.registry import REGISTRY
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; return 0, or 1 after an error message on stderr."""
+    """Run a command; return the exit status, 0, or 1 after an error message on stderr.
+
+    arguments  the command and its arguments, such as ["show", "mnist"]; None: those of the command line
+    """
     parser = argparse.ArgumentParser(prog="python -m course_lib.data", description="The data sets of the course.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="list the data sets, one per line")

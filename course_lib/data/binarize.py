@@ -9,17 +9,16 @@ METHODS = ("threshold", "dynamic")
 
 
 def binarize(x: Tensor, method: str, generator: torch.Generator | None = None, maximum: int | None = None) -> Tensor:
-    r"""Binarize gray levels to zeros and ones, uint8 of the shape and device of x.
-
-    "threshold": $b_i = 1$ where $x_i / m \ge 1/2$, deterministic.
-    "dynamic": $b_i \sim \mathrm{Bernoulli}(x_i / m)$, sampled anew in each call, usually once per epoch.
+    r"""Binarize gray levels. Returns zeros and ones in uint8, with the shape and device of x.
 
     x          gray levels from 0 to m, integers or floats, of any shape
-    generator  required for "dynamic", on the device of x
-    maximum    m; default 255 for integers and 1 for floats; 16 for load_data("digits", grey=True)
+    method     "threshold": $b_i = 1$ where $x_i / m \ge 1/2$;
+               "dynamic": $b_i \sim \mathrm{Bernoulli}(x_i / m)$, sampled in each call, usually once per epoch
+    generator  random generator on the device of x, required for "dynamic"
+    maximum    m; None: 255 for integers and 1 for floats; load_data("digits", grey=True) needs 16
 
-    Likelihoods are comparable only between data that were binarized in the same way; the files of
-    load_data("binarized_mnist") were binarized in a third way.
+    Likelihoods are comparable only between data that were binarized in the same way; load_data("binarized_mnist")
+    is a third way: the binary images were sampled once and stored.
 
     Raises ValueError if the method is unknown, if a level is NaN or outside 0 to m, or if "dynamic" has no generator.
     """

@@ -35,16 +35,22 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the download from the address `url` failed."""
+    """Why the download from the address `url` failed.
+
+    kind  "unreachable", "refused" (HTTP error or certificate), "partial" (ended early) or "altered" (wrong hash)
+    """
 
     url: str
-    kind: str                                                        # "unreachable", "refused", "partial" or "altered"
+    kind: str
     reason: str                                                      # as part of an error message
     arrived: int = 0                                                 # number of bytes received
 
 
 class Bar:
-    """A tqdm bar with the interface that pooch requires; `answered` is True when the server has answered."""
+    """A tqdm progress bar called `title`, with the interface that pooch requires.
+
+    answered  True when the server has answered the request
+    """
 
     def __init__(self, title: str):
         self.bar = tqdm(desc=title, unit="B", unit_scale=True, leave=False)
@@ -77,7 +83,7 @@ def course_data() -> Path | None:
 
 
 def cache() -> Path:
-    """The folder for downloads: COURSE_CACHE if it is set, otherwise the cache folder of the system."""
+    """The folder for downloads: the environment variable COURSE_CACHE; if it is not set, the system's cache folder."""
     if value := os.environ.get("COURSE_CACHE", ""):
         return Path(value).expanduser()
     import pooch
@@ -86,12 +92,12 @@ def cache() -> Path:
 
 
 def local(name: str, file: File) -> Path | None:
-    """The path of a file in the folder that the environment variable COURSE_DATA names; None if it is not there.
+    """The path of `file` in the folder that the environment variable COURSE_DATA names; None if it is not there.
 
     name  name of the data set, for messages
-    file  the file, whose hash is verified
 
-    Raises DataError if its hash is wrong. Such a file is neither ignored nor replaced, because the user put it there.
+    Raises DataError if the hash of the file is wrong. Such a file is neither ignored nor replaced, because the user
+    put it there.
     """
     folder = course_data()
     if folder is None or not (folder / file.path).is_file():
@@ -100,17 +106,17 @@ def local(name: str, file: File) -> Path | None:
     if got != file.hash:
         raise DataError(
             f"{name}: {file.path} in COURSE_DATA has hash {got}, expected {file.hash}. "
-            f"It was not used: put the right file there ({_size(file.size)}), or remove it."
+            f"It was not used: replace it by the published file ({_size(file.size)}), or remove it."
         )
     return folder / file.path
 
 
 def fetch(name: str, file: File) -> Path:
-    """Return the path of a verified copy of the file: in COURSE_DATA, in the cache, or downloaded, in this order.
+    """Return the path of a verified copy of `file`: in COURSE_DATA, in the cache, or downloaded, in this order.
 
     name  name of the data set, for messages
 
-    Raises DataError if no source gives the file.
+    Raises DataError if the file cannot be downloaded, or if its copy in COURSE_DATA has another hash.
     """
     path = local(name, file)
     if path is not None:
@@ -122,7 +128,7 @@ def fetch(name: str, file: File) -> Path:
 
 
 def digest(path: Path, file: File) -> str:
-    """The hash of the file at path, in the form of the registry, "sha256:..." or "md5:..."."""
+    """The hash of the file at `path`, "sha256:..." or "md5:...", by the algorithm of `file.hash`."""
     import pooch
 
     kind = file.hash.split(":")[0]
@@ -150,7 +156,10 @@ def _download(name: str, file: File, cached: Path) -> Path:
 
 
 def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
-    """Download a URL to target; return None on success."""
+    """Download `file` from `url` to `target` and verify it; return None on success, otherwise the failure.
+
+    name  name of the data set, for the progress bar
+    """
     import pooch
     import requests
 
@@ -213,7 +222,7 @@ def _size(count: int | None) -> str:
 
 
 def _of(arrived: int, file: File) -> str:
-    """Arrived and full size, such as "31 of 78 MB"; in bytes if the rounded sizes are equal."""
+    """The number of bytes `arrived` and the size of the file, such as "31 of 78 MB"; not rounded if these are equal."""
     if file.size is None:
         return _size(arrived)
     if _size(arrived) == _size(file.size):

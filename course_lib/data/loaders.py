@@ -31,10 +31,13 @@ class Splits:
 
     name                name of the data set
     train, valid, test  images as uint8 tensors (N, n), flattened row by row; tables as float64 tensors (N, columns);
-                        a text as a str; sentences and names as a list of str; translations as a list of pairs
-    labels              {part: classes (N,), int64} with the keys "train", "valid" and "test"; None without classes
-    info                protocol, license, citation, key, comparable_with_papers, options; image_shape and maximum (the
-                        largest level) of images; class_names; mean and standard_deviation of standardized columns
+                        a text as a str; sentences and names as a list of str; translations as a list of (source,
+                        target), both str
+    labels              {"train", "valid" or "test": class of each item, (N,), int64}; None without classes
+    info                dict of protocol, licence, citation, key (of the citation in the book's bibliography), the
+                        options of `load_data`, and comparable_with_papers, whether papers use the same split and
+                        preprocessing. For images also image_shape and maximum (the largest level), with labels often
+                        class_names, for tables columns (indices), mean and standard_deviation (on train, unscaled)
 
     >>> from course_lib.data import load_data
     >>> digits = load_data("digits")
@@ -60,10 +63,7 @@ def _describe(part: Tensor | str | list) -> str:
 
 
 def read(entry: Entry, **options) -> Splits:
-    """Load the data set of a registry entry, with a value in `options` for each key of `entry.options`.
-
-    `info` of the result also contains the options, and protocol, licence, citation and key of the entry.
-    """
+    """Load the data set of a registry entry, with a value in `options` for each key of `entry.options`."""
     load = globals()[entry.loader]
     splits = load(entry, **entry.arguments, **options)
     facts = {"comparable_with_papers": True, **splits.info, **options}
@@ -73,9 +73,10 @@ def read(entry: Entry, **options) -> Splits:
 
 
 def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
-    """The digits of scikit-learn, binarized unless `grey`.
+    """The 8 x 8 digits of scikit-learn: 1,000 for training, 350 for validation, 447 for testing.
 
     split  "shuffled", or "writers" to keep the order of the file, where adjacent images are most likely of one writer
+    grey   keep the gray levels, 0 to 16, instead of binarizing them: 1 for 8 or more
     """
     from sklearn.datasets import load_digits  # slow to import
 
@@ -92,7 +93,7 @@ def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
 
 
 def load_idx_images(entry: Entry) -> Splits:
-    """MNIST and Fashion-MNIST from idx files."""
+    """MNIST or Fashion-MNIST from idx files: 50,000 images for training, 10,000 for validation, 10,000 for testing."""
     x, y = {}, {}
     for part in ("train", "t10k"):
         images = read_idx(fetch(entry.name, entry.file(f"{part}-images-idx3-ubyte.gz")))
@@ -105,7 +106,11 @@ def load_idx_images(entry: Entry) -> Splits:
 
 
 def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
-    """Data sets published as text of zeros and ones, `columns` in a line, or repacked as one npz file."""
+    """A binary data set, from an npz file in COURSE_DATA, or from text files with a row of zeros and ones per line.
+
+    columns, separator  number of values in a line, and the character between them
+    info                `info` of the result
+    """
     (packed,) = entry.packed
     path = local(entry.name, packed)
     if path is not None:
@@ -116,9 +121,9 @@ def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Spli
 
 
 def load_caltech(entry: Entry, split: str) -> Splits:
-    """Caltech 101 Silhouettes from a MATLAB file.
+    """Caltech 101 Silhouettes, 28 x 28, from a MATLAB file.
 
-    split  "official", or "own" for a random split into parts of the same sizes
+    split  "official", or "own" for a random split into parts of the sizes of the official split
     """
     info = {"image_shape": (28, 28), "maximum": 1, "comparable_with_papers": split == "official"}
     if split == "official":
@@ -139,7 +144,7 @@ def load_caltech(entry: Entry, split: str) -> Splits:
 
 
 def load_cifar10_small(entry: Entry, side: int) -> Splits:
-    """A part of CIFAR-10, reduced to side x side pixels: four files of a thousand images, one per row."""
+    """4,000 images of CIFAR-10, reduced to `side` x `side` pixels by averaging; a row of a file is an image."""
     files = [local(entry.name, ours) or fetch(entry.name, file) for ours, file in zip(entry.packed, entry.files)]
     x = np.concatenate([read_png(path, 1000, 1024) for path in files])
     x = rearrange(torch.from_numpy(x), "N (h w) C -> N C h w", h=32)
@@ -151,7 +156,7 @@ def load_cifar10_small(entry: Entry, side: int) -> Splits:
 
 
 def load_tiny_shakespeare(entry: Entry) -> Splits:
-    """Tiny Shakespeare, split into consecutive parts."""
+    """Tiny Shakespeare, split into consecutive parts of 90, 5 and 5 % of the characters."""
     text = read_text(fetch(entry.name, entry.files[0]))
     first = int(0.9 * len(text))
     second = first + (len(text) - first) // 2
@@ -159,7 +164,7 @@ def load_tiny_shakespeare(entry: Entry) -> Splits:
 
 
 def load_names(entry: Entry) -> Splits:
-    """Distinct first names in a fixed random order."""
+    """Distinct first names in a fixed random order, split into parts of 80, 10 and 10 %."""
     distinct = sorted(set(read_text(fetch(entry.name, entry.files[0])).split()))
     names = [distinct[i] for i in _permutation(len(distinct))]
     first, second = int(0.8 * len(names)), int(0.9 * len(names))
@@ -168,7 +173,7 @@ def load_names(entry: Entry) -> Splits:
 
 
 def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
-    """Multi30k: pairs of a sentence in the language `source` and its translation to `target`."""
+    """Multi30k: pairs of a sentence in the language `source` and its translation to the language `target`."""
     if source == target:
         raise ValueError(f"source and target are both {source!r}; expected two languages")
     parts = []
@@ -183,13 +188,13 @@ def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
 
 
 def load_sst2(entry: Entry) -> Splits:
-    """SST-2: sentences of film reviews, negative or positive."""
+    """SST-2: sentences of film reviews with the label 0, negative, or 1, positive."""
     rows = [read_rows(read_text(fetch(entry.name, file)), file.name, 2) for file in entry.files]
     return _sentences(entry, [[(text, label) for text, label in part] for part in rows], ["negative", "positive"])
 
 
 def load_cola(entry: Entry) -> Splits:
-    """CoLA: sentences, grammatically acceptable or not."""
+    """CoLA: sentences with the label 0, grammatically unacceptable, or 1, acceptable; tested out of domain."""
     path = fetch(entry.name, entry.files[0])
     rows = [read_rows(read_text(path, f"cola_public/raw/{part}.tsv"), part, 4)
             for part in ("in_domain_train", "in_domain_dev", "out_of_domain_dev")]
@@ -198,7 +203,7 @@ def load_cola(entry: Entry) -> Splits:
 
 
 def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: list[str]) -> Splits:
-    """Build the splits of sentences with labels 0 or 1. Raises DataError for any other label."""
+    """Build the splits from (sentence, label) lists of train, valid and test. DataError unless labels are 0 or 1."""
     for rows in parts:
         if odd := {label for _, label in rows} - {"0", "1"}:
             raise DataError(f"{entry.name}: a label is {min(odd)!r}; expected '0' or '1'. Delete the files to download "
@@ -209,11 +214,11 @@ def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: li
 
 
 def load_folds(entry: Entry, fold: int, standardize: bool, rows: int, columns: tuple[int, ...], **form) -> Splits:
-    """A numeric table in ten folds: test on fold `fold`, validate on the next, train on the others.
+    """A numeric table in ten folds: test on fold `fold`, validate on the next fold, train on the other eight folds.
 
     standardize    scale columns to mean 0 and standard deviation 1 on the training rows
     rows, columns  number of rows, and indices of the columns that are read
-    form           format of the file, as in `read_table`
+    form           `separator` and `header` of `read_table`
     """
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
     folds = np.array_split(_permutation(rows), 10)

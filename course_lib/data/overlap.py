@@ -1,4 +1,4 @@
-"""Which held-out items also occur in the training set."""
+"""Find the held-out items that also occur in the training set."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -13,14 +13,14 @@ class OverlapError(ValueError):
 
 def check_held_out(train: Tensor | Iterable[Hashable], held_out: Tensor | Sequence[Hashable], allowed: float = 0.0,
                    name: str = "held-out items") -> float:
-    """Print the share of held-out items that also occur in the training set, and return it.
+    """Print and return the share, 0 to 1, of held-out items that also occur in the training set.
 
-    A model that has memorized its training set predicts these items correctly, so its loss on them does not show that it
-    generalizes.
+    A model that has memorized its training set predicts these items correctly, so its loss on them does not show that
+    it generalizes.
 
     train, held_out  tensors whose rows along the first axis are the items, with the same further axes; or lists of
                      items that can be compared, such as strings. Padded rows are compared with their padding
-    allowed          largest share, between 0 and 1, that the experiment permits
+    allowed          largest share, between 0 and 1, that does not raise an error
     name             name of the items in the printed line
 
     Raises `OverlapError` if the share is larger than `allowed`, ValueError if there are no held-out items, if `allowed` is not
@@ -45,12 +45,12 @@ def check_held_out(train: Tensor | Iterable[Hashable], held_out: Tensor | Sequen
     print(f"{repeated:,} of {total:,} {name} also occur in the training set ({100 * share:.1f} %)")
     if share > allowed:
         raise OverlapError(f"{repeated:,} of {total:,} {name} also occur in the training set; at most "
-                           f"{100 * allowed:.1f} % are allowed")
+                           f"{100 * allowed:.1f} % are allowed. Remove them from train, or pass a larger `allowed`")
     return share
 
 
 def rows(items: Tensor) -> list[bytes]:
-    """The rows of a tensor along its first axis, each as bytes, so that equal rows are equal."""
+    """The rows of a tensor along its first axis, each as bytes, which are equal if and only if the rows are equal."""
     flat = items.detach().cpu().contiguous().flatten(1) if items.dim() > 1 else items.detach().cpu()[:, None].contiguous()
     flat = flat + 0 if flat.is_floating_point() else flat.to(torch.int64)              # -0.0 becomes 0.0
     return [row.numpy().tobytes() for row in flat]

@@ -1,6 +1,6 @@
 """Read the file formats of the data sets: idx, npz, png, binary text, tables, mat, plain text. Nothing is unpickled.
 
-Each reader returns NumPy arrays or str, and raises DataError if the content does not have the format.
+The argument `path` is the path of the file. Each reader raises DataError if the content does not have the format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DAMAGE = (
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Read a gzipped idx file of unsigned bytes: 0 0 8 d, d sizes as big-endian int32, the values."""
+    """Read a gzipped idx file (bytes 0 0 8 d, the d sizes as big-endian int32, the values) to a uint8 array."""
     try:
         raw = gzip.decompress(path.read_bytes())
     except DAMAGE as error:
@@ -36,12 +36,12 @@ def read_idx(path: Path) -> np.ndarray:
     start = 4 + 4 * raw[3]
     shape = tuple(np.frombuffer(raw, ">i4", count=raw[3], offset=4).tolist())
     if len(raw) - start != math.prod(shape):
-        raise _error(path.name, f"has {len(raw) - start} values; expected {shape} by its header")
+        raise _error(path.name, f"has {len(raw) - start} values; expected the shape {shape}, which its header states")
     return np.frombuffer(raw, np.uint8, offset=start).reshape(shape).copy()
 
 
 def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
-    """Read the arrays `keys` of an npz file."""
+    """Read the arrays with the names `keys` of an npz file, in this order."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             missing = [key for key in keys if key not in arrays]
@@ -66,7 +66,11 @@ def read_png(path: Path, height: int, width: int) -> np.ndarray:
 
 
 def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
-    """Read N lines of `columns` zeros and ones between separators, as in .amat and .data files: uint8 (N, columns)."""
+    """Read N lines of zeros and ones, as in .amat and .data files: uint8 (N, columns).
+
+    columns    number of values in a line
+    separator  the character between two values of a line
+    """
     raw = np.frombuffer(path.read_bytes(), np.uint8)
     if raw.size == 0 or raw.size % (2 * columns):
         raise _error(path.name, f"has {raw.size} bytes; expected lines of {2 * columns} bytes for {columns} values")
@@ -86,12 +90,13 @@ def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | N
     """Read the columns with indices `columns` of a numeric table: float64 (rows, len(columns)).
 
     separator  text between columns; None for white space
+    rows       expected number of rows
     header     whether the first line has the names of the columns
     """
     try:
         values = np.loadtxt(path, delimiter=separator, skiprows=int(header), usecols=columns, ndmin=2)
     except DAMAGE as error:
-        raise _error(path.name, f"is not a table of numbers with these columns: {error}") from None
+        raise _error(path.name, f"is not a table of numbers with the columns {list(columns)}: {error}") from None
     if len(values) != rows:
         raise _error(path.name, f"has {len(values)} rows; expected {rows}")
     if not np.isfinite(values).all():
@@ -100,7 +105,7 @@ def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | N
 
 
 def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
-    """Read the arrays `keys` of a MATLAB file, which must be verified: SciPy's reader can crash on altered bytes."""
+    """Read the arrays `keys` of a MATLAB file, in this order; verify it before, since altered bytes can crash SciPy."""
     from scipy.io import loadmat  # slow to import
     from scipy.io.matlab import MatReadError
 
@@ -115,7 +120,7 @@ def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
 
 
 def read_text(path: Path, member: str | None = None) -> str:
-    """Read a UTF-8 text, a gzip file of one, or a member of a zip file; line ends become newlines."""
+    """Read UTF-8 text from a text file, a .gz file or the file `member` of a zip file; line ends become newlines."""
     try:
         if member is not None:
             with zipfile.ZipFile(path) as packed:
@@ -131,7 +136,7 @@ def read_text(path: Path, member: str | None = None) -> str:
 
 
 def read_rows(text: str, name: str, columns: int) -> list[list[str]]:
-    """Split a text into lines of `columns` fields separated by tabs; quotes have no special meaning.
+    """Split a text into lines, each a list of `columns` fields separated by tabs; quotes have no special meaning.
 
     name  name of the file, for messages
     """
@@ -143,5 +148,5 @@ def read_rows(text: str, name: str, columns: int) -> list[list[str]]:
 
 
 def _error(name: str, wrong: str) -> DataError:
-    """The error for a file that is not as published, with a remedy."""
+    """Create the error that the file `name` is not as published; `wrong` is the predicate of the sentence."""
     return DataError(f"{name} {wrong}. Replace the file, or delete it and load the data set again")

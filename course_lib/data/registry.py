@@ -20,11 +20,13 @@ else:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a data set: path below COURSE_DATA and the cache, size in bytes, hash and public URLs.
+    """A file of a data set.
 
-    hash        "sha256:...", or "md5:..." if only that is published
-    urls        public addresses; if there are none, the file is read from COURSE_DATA only
-    known_from  source of the hash if it is not that of the public download
+    path        path relative to the folder COURSE_DATA, and to the cache
+    size        number of bytes; None if unknown
+    hash        "sha256:...", or "md5:..." if only an MD5 hash is published
+    urls        public addresses, tried in this order; if there are none, the file is read from COURSE_DATA only
+    known_from  source of the hash, if the hash was not computed from the public download
 
     Raises ValueError if the hash is missing or malformed.
     """
@@ -52,7 +54,8 @@ class File:
 class Entry:
     """The description of a data set, from registry.toml.
 
-    title, shape, protocol, licence, citation  text, as `describe` prints it
+    name                                       name for `load_data`
+    title, shape, protocol, licence, citation  texts, which `describe` returns
     key                                        key of the citation in the bibliography of the book
     loader, arguments                          name of a function of `loaders`, and its arguments besides the options
     files                                      files that are downloaded
@@ -82,7 +85,7 @@ class Entry:
 
 
 def find(name: str) -> Entry:
-    """The entry of the data set `name`. Raises ValueError, with the most similar name, if there is none."""
+    """The entry of the data set `name`. Raises ValueError, which suggests the most similar name, if there is none."""
     if name in REGISTRY:
         return REGISTRY[name]
     near = difflib.get_close_matches(name.lower(), REGISTRY, n=1, cutoff=0.0)[0]

@@ -15,8 +15,8 @@ FOLDER = Path(__file__).parent / "_sample_images"
 def load_sample_images(name: str) -> UInt8[Tensor, "N n"]:
     """Sixteen random test images of the data set `name`, for figures: uint8 (16, n), flattened row by row.
 
-    Pixels are 0 or 1; those of "mnist" and "fashion_mnist", 14 x 14 here, are levels from 0 to 15. Raises ValueError if there
-    are no sample images of the data set.
+    The images of "mnist" and "fashion_mnist" are reduced to 14 x 14 pixels with gray levels from 0 to 15; the pixels of
+    other data sets are 0 or 1. Raises ValueError if there are no sample images of the data set.
     """
     path = FOLDER / f"{name}.npz"
     if not path.exists():

@@ -19,7 +19,7 @@ class Passage(NamedTuple):
     text: str                                                        # the passage
     quoting: str                                                     # a question in the words of the passage
     paraphrase: str                                                  # a question without content words of the passage
-    answer: str                                                      # a span of the passage
+    answer: str                                                      # the answer, a substring of the passage
 
 
 PASSAGES = tuple(Passage(*row) for row in (
@@ -59,7 +59,7 @@ PASSAGES = tuple(Passage(*row) for row in (
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text in lower case, without stop words.
+    """The words of a text in lower case and in order, without stop words.
 
     >>> content_words("Who bakes the bread?")
     ['bakes', 'bread']

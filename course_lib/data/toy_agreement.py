@@ -1,7 +1,7 @@
 """Pairs of sentences with long-range agreement, sampled from a grammar.
 
-"the old girl near the dogs sees the ball . she wants the ball ." The verb agrees with the subject, not with
-other nouns; the pronoun of the second sentence refers to the subject, and its object is that of the first sentence. All
+An example is "the old girl near the dogs sees the ball . she wants the ball ." The verb agrees with the subject, not
+with other nouns. The pronoun of the second sentence refers to the subject, and both sentences have the same object. All
 other choices are uniform, so the entropy of a text is known.
 """
 from __future__ import annotations
@@ -30,9 +30,11 @@ LONGEST = 17                                                         # words of 
 
 
 class Text(NamedTuple):
-    """A text, and which of its words determine others.
+    """A text of two sentences, and the words that are determined by earlier words.
 
-    known  {"verb", "pronoun", "verb2" or "thing": (position of this word, position of the word that determines it)}
+    words  the words and full stops
+    known  {"verb", "pronoun", "verb2" or "thing": (position of this word, position of the word that determines it)};
+           "verb2" is the verb and "thing" the object of the second sentence. Positions count from 0
     """
 
     words: tuple[str, ...]
@@ -86,14 +88,14 @@ def _verb(pronoun: str, generator: torch.Generator | None) -> str:
 
 
 def entropy() -> float:
-    """The entropy of a text, in nats."""
+    """The entropy of the distribution from which `texts` samples, in nats per text."""
     beings, adjective = math.log(2 * len(BEINGS)), math.log(2) + 0.5 * math.log(len(ADJECTIVES))
     near = math.log(2) + 0.5 * beings
     return 2 * adjective + beings + near + 2 * math.log(len(VERBS)) + math.log(len(THINGS))
 
 
 def vocabulary() -> Vocabulary:
-    """The start symbol, with id 0, and the words of the grammar."""
+    """The vocabulary: the start symbol, with id 0, and the words of the grammar."""
     beings = [word for name, (plural, _) in BEINGS.items() for word in (name, plural)]
     pronouns = [*dict.fromkeys(pronoun for _, pronoun in BEINGS.values()), MANY]
     return Vocabulary([BOS, "the", "near", END, *pronouns, *beings, *VERBS, *(verb + "s" for verb in VERBS), *THINGS,
@@ -101,9 +103,9 @@ def vocabulary() -> Vocabulary:
 
 
 def to_ids(drawn: Sequence[Text | str]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """Encode the texts `drawn`: ids after the start symbol, padded on the right, and the mask, True where not padded.
+    """Encode the texts `drawn`. Returns ids (B, T) and a mask (B, T), which is True where ids are not padding.
 
-    Raises ValueError if a word is outside the grammar.
+    A row begins with the start symbol and is padded on the right. Raises ValueError if a word is outside the grammar.
     """
     words = vocabulary()
     return pad([torch.tensor([words.id(word) for word in (BOS, *str(text).split())]) for text in drawn], words.id(BOS))

@@ -1,6 +1,7 @@
 """A toy corpus of gendered roles, countries and capitals, and ambiguous words.
 
-Its co-occurrences, and therefore the correct neighbors and analogies, are known.
+Its co-occurrences are known, and therefore the nearest neighbors of each word and the analogies that word vectors
+should give.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FILLERS = ("the", "a", "and", "with", "near", "saw", "has", "of", "in", "is")
 
 
 def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
-    """Sample `num` sentences of 7 words: a third each on roles, on countries, and on ambiguous words.
+    """Sample `num` sentences of 7 words, on roles, on countries or on ambiguous words, each with probability 1/3.
 
     >>> for sentence in draw_sentences(2, torch.Generator().manual_seed(0)):
     ...     print(*sentence)
@@ -70,7 +71,7 @@ def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
 
 
 def analogies() -> dict[str, list[tuple[str, str, str, str]]]:
-    """60 analogies (a, b, c, d), "a is to b as c is to d", under the key "roles" and 60 under "capitals".
+    """Analogies (a, b, c, d), "a is to b as c is to d": 60 under the key "roles" and 60 under the key "capitals".
 
     >>> analogies()["roles"][0]
     ('king', 'queen', 'actor', 'actress')

@@ -1,8 +1,8 @@
 """One-sentence news with topic, time, subject and object, for prompts and instructions.
 
-"last night , the seawolves won the game ." An instruction names fields in an order, such as
-"tell topic and time", and the answer gives them in that order: "sports , last night". Four fields give 4 instructions of one
-field, 12 of two and 24 of three.
+An example is "last night , the seawolves won the game ." An instruction names some of the fields topic, time, who (the
+subject) and what (the object) in an order, such as "tell topic and time", and the answer has this order: "sports , last
+night". There are 4 instructions of one field, 12 of two and 24 of three.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class News(NamedTuple):
 
 
 class Instructed(NamedTuple):
-    """A prompt and its answer, as words; the answer ends with the end symbol."""
+    """A prompt, which ends before the answer, and its answer, as words; the answer ends with the end symbol."""
 
     prompt: tuple[str, ...]
     answer: tuple[str, ...]
@@ -64,16 +64,17 @@ def draw_news(num: int, generator: torch.Generator | None = None) -> list[News]:
 
 
 def instructions(size: int) -> list[tuple[str, ...]]:
-    """All ordered selections of `size` of the four fields."""
+    """All ordered selections of `size` distinct fields of FIELDS."""
     if not 1 <= size <= len(FIELDS):
         raise ValueError(f"size is {size}; expected 1 to {len(FIELDS)}, the number of fields")
     return list(permutations(FIELDS, size))
 
 
 def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instructed:
-    """Build a prompt, the instruction and the quoted sentence, and its answer, the `fields` of the news in their order.
+    """Build a prompt, an instruction and the quoted sentence, and its answer, the requested fields.
 
-    slide  ask in the words of the slide, which are for the topic alone
+    fields  the requested fields, some of FIELDS, in the order of the answer
+    slide   use the question of the slide instead of an instruction; `fields` must then be the topic only
 
     >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
     >>> " ".join(instruct(news, ["topic", "who"]).answer)
@@ -81,15 +82,15 @@ def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instruct
     """
     wrong = [field for field in fields if field not in FIELDS]
     if wrong or not fields or slide and tuple(fields) != ("topic",):
-        raise ValueError(f"fields is {tuple(fields)}; expected some of {', '.join(FIELDS)}, and the topic alone for the slide's "
-                         "wording")
+        raise ValueError(f"fields is {tuple(fields)} and slide is {slide}; expected one or more of "
+                         f"{', '.join(FIELDS)}, and only the topic if slide is True")
     asked = SLIDE if slide else (TELL, *" and ".join(fields).split())
     answer = " , ".join(news.fields[field] for field in fields)
     return Instructed((BOS, *asked, OPEN, *news.words, OPEN, ASK), (*answer.split(), END))
 
 
 def vocabulary() -> Vocabulary:
-    """All words of sentences, instructions and answers, with <s> for the start of a text and </s> for the end of an answer."""
+    """The vocabulary of sentences, instructions and answers; <s> starts a text, and </s> ends an answer."""
     words = [word for who, did, what in TOPICS.values() for word in (*who, *did, *what)]
     times = [word for time in TIMES for word in time.split()]
     every = [BOS, END, ",", ".", OPEN, ASK, TELL, "and", "the", *FIELDS, *SLIDE, *TOPICS, *times, *words]

@@ -27,11 +27,11 @@ STRANGE = 0.1                                      # probability that a word is 
 
 
 class Sentence(NamedTuple):
-    """A sentence with known parts of speech and roles."""
+    """A sentence with known parts of speech and roles: subject ("who"), object ("what") and place ("where")."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]                                            # part of speech of each word, such as "NOUN"
-    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": (first, last word)}
+    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": first, last position}
 
     def __str__(self) -> str:
         return " ".join(self.words)
@@ -45,7 +45,7 @@ class Story(NamedTuple):
 
 
 def stories(num: int, generator: torch.Generator | None = None, sentences: int = 3) -> list[Story]:
-    """Sample `num` stories of `sentences` sentences each, with uniform subjects. Raises ValueError if either is below 1."""
+    """Sample `num` stories of `sentences` sentences each, with uniform subjects. Both numbers must be at least 1."""
     if num < 1 or sentences < 1:
         raise ValueError(f"num is {num} and sentences is {sentences}; expected at least 1 of each")
     return [_story(sentences, generator) for _ in range(num)]
@@ -69,7 +69,7 @@ def _story(count: int, generator: torch.Generator | None) -> Story:
 
 
 def _phrase(noun: str, generator: torch.Generator | None) -> list[tuple[str, str]]:
-    """(word, tag) of the noun, preceded by an adjective with probability 1/2."""
+    """List of (word, tag): the noun, preceded by an adjective with probability 1/2."""
     described = bool(torch.rand((), generator=generator) < 0.5)
     return [*([(_pick(ADJECTIVES, generator), "ADJECTIVE")] if described else []), (noun, "NOUN")]
 

@@ -41,7 +41,10 @@ class Pair(NamedTuple):
 
 
 def translate(sentence: str) -> Pair:
-    """Translate a sentence of the grammar, with its alignment. Raises ValueError for any other sentence."""
+    """Translate an English sentence of the grammar; return it with its translation and their alignment.
+
+    Raises ValueError if the sentence is not in the grammar.
+    """
     source = tuple(sentence.split())
     subject, verb = _noun_phrase(source, 0), 3
     if subject is None:
@@ -75,9 +78,9 @@ def translate(sentence: str) -> Pair:
 
 
 def _noun_phrase(source: Sequence[str], i: int) -> tuple[list[tuple[str, tuple[int, ...]]], int] | None:
-    """Translate "the (adjective) noun" from word i of `source` on; None if the words are another phrase.
+    """Translate the phrase "the (adjective) noun" that starts at word i of `source`; None if there is another phrase.
 
-    Returns a list of (target word, positions of its source words), and the position after the phrase.
+    Returns a list of (target word, positions of its source words), and the position of the word after the phrase.
     """
     if i >= len(source) or source[i] != "the":
         return None
@@ -93,7 +96,11 @@ def _noun_phrase(source: Sequence[str], i: int) -> tuple[list[tuple[str, tuple[i
 
 
 def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
-    """Sample `num` pairs: a third with a pronoun, a fourth negated, half of the nouns with an adjective."""
+    """Sample `num` pairs of a sentence and its translation.
+
+    The subject is a pronoun with probability 1/3, the verb is negated with probability 1/4, the object is a pastime
+    with probability 0.3, and any other noun has an adjective with probability 1/2.
+    """
     def choose(words) -> str:
         words = list(words)
         return words[int(torch.randint(len(words), (), generator=generator))]
@@ -117,7 +124,7 @@ def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
 
 
 def vocabularies() -> tuple[Vocabulary, Vocabulary]:
-    """The vocabularies of source and target, each with the padding, start and end symbols first."""
+    """The vocabularies of source (English) and target (Italian); the first ids are padding, start and end symbol."""
     english = [*PRONOUNS, *VERBS, *(verb + "s" for verb in VERBS), *NOUNS, *ADJECTIVES, *PASTIMES,
                "the", "do", "does", "not"]
     italian = [*sum(VERBS.values(), ()), *(word for _, word in NOUNS.values()), *sum(ADJECTIVES.values(), ()),
@@ -127,7 +134,9 @@ def vocabularies() -> tuple[Vocabulary, Vocabulary]:
 
 def to_ids(pairs: Sequence[Pair],
            words: tuple[Vocabulary, Vocabulary] | None = None) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
-    """Encode pairs as ids, padded on the right; targets end with the end symbol and have no start symbol.
+    """Encode pairs as ids of sources (B, S) and targets (B, T), padded on the right.
+
+    Targets end with the end symbol and have no start symbol; sources have neither.
 
     words  vocabularies of source and target; default `vocabularies()`
     """
@@ -153,7 +162,7 @@ def aligned(pair: Pair) -> Bool[Tensor, "T S"]:
 
 def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pair],
                     without: Sequence[str] = ()) -> float:
-    """The fraction of target words whose largest attention weight is on a source word of their alignment.
+    """The fraction, 0 to 1, of target words whose largest attention weight is on a source word of their alignment.
 
     weights  attention weights (T, S) of each pair; rows and columns of padding are ignored
     without  target words to exclude, such as articles

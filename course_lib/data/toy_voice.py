@@ -1,7 +1,7 @@
-"""A toy task: passive to active voice, "the ball was kicked by Kayla" to "Kayla kicked the ball".
+"""A toy translation task from passive to active voice: "the ball was kicked by Kayla" becomes "Kayla kicked the ball".
 
-The first target word is the last source word, and every adjective increases their distance by one. Slides: "Sequence to
-sequence".
+The first target word is the last source word, and every adjective increases the distance between them by one. Slides:
+"Sequence to sequence".
 """
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ ADJECTIVES = ("red", "old", "small", "heavy", "round", "wet", "green", "broken")
 
 
 def to_active(sentence: str) -> Pair:
-    """The active form of "the (adjective ...) thing was verbed by name", with its alignment.
+    """Convert a sentence of the form "the (adjective ...) thing was verb by name" to active voice, with the alignment.
 
-    "was" is aligned with the verb, "by" with the name. Raises ValueError for any other sentence.
+    The verb of the target is aligned with "was" and the verb, and the name with "by" and the name. Raises ValueError
+    for any other sentence.
     """
     source = tuple(sentence.split())
     described = len(source) - 6                                      # the, thing, was, verb, by, name

@@ -5,7 +5,7 @@ characters   one token per character
 words        one token per word
 byte_pairs   byte-pair encoding as in GPT-2
 word_pieces  WordPiece as in BERT
-merging      learn the merges of both
+merging      learn the merges of byte-pair encoding and WordPiece
 sequences    check sequences of ids and prompts
 batching     pad texts of different lengths to a batch
 """

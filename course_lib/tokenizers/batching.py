@@ -1,7 +1,7 @@
 """Pad texts of different lengths to a batch, and split a batch into texts.
 
 GPT, BERT and the encoder-decoder share one convention for padding: a boolean mask (B, T) accompanies the tokens (B, T).
-It is True for real tokens. Tokens at masked-out positions may have any value.
+The mask is True for real tokens and False for padding, whose ids may have any value.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ Padded = Union[Tensor, tuple[Tensor, Union[Tensor, None]]]           # tokens (B
 
 def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int, side: str = "right"
         ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """Pad sequences (T_b,) with `value` to one tensor (B, T); return it and the mask, True for real tokens.
+    """Pad B sequences (T_b,) to the longest, T; return the tokens (B, T) and the mask (B, T), True for real tokens.
 
-    side  side of the padding: "right" for training, "left" for prompts that are continued at the end
+    value  id of padding
+    side   side of the padding: "right" for training, "left" for prompts that are continued at the end
 
     Raises ValueError if there is no sequence, or if `side` is neither "left" nor "right".
     """
@@ -42,7 +43,7 @@ def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int,
 
 def left_pad(prompts: Sequence[Integer[Tensor, "..."] | Sequence[int]]
              ) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"]]:
-    """Pad prompts on the left, so that each is continued at its end: `pad(prompts, 0, side="left")`."""
+    """Pad prompts on the left with 0, so that each is continued at its end; return tokens and mask as `pad` does."""
     return pad(prompts, 0, side="left")
 
 
@@ -61,7 +62,7 @@ def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") 
         raise TypeError(f"{name} is {_kind(batch)}; expected a tensor (B, T), or a pair with a mask (B, T), True for "
                         "real tokens, as pad returns it")
     if tokens.dtype == torch.bool:
-        raise ValueError(f"{name} is boolean; expected integer tokens; a mask is passed as (tokens, mask)")
+        raise ValueError(f"{name} is boolean; expected integer tokens. Pass a mask as a pair (tokens, mask)")
     if mask is None:
         return tokens, None
     if mask.dtype != torch.bool or mask.shape != tokens.shape:
@@ -73,10 +74,11 @@ def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") 
 def tokens_at_the_left(
     batch: Padded, vocab_size: int, name: str = "tokens"
 ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"] | None]:
-    """Return tokens and mask as `tokens_and_mask` does, for a batch that is padded on the right only.
+    """Return the tokens and the mask of a batch that is padded on the right only; the mask is None if there is none.
 
+    batch       tokens (B, T), or a pair of tokens and mask, as `pad` returns it
     vocab_size  V, number of tokens
-    name        name of the argument, for messages
+    name        name of `batch` in error messages
 
     Raises ValueError if the batch is empty, if an id is outside 0..V-1, or if there is padding before a token.
     """

@@ -33,7 +33,7 @@ def pattern() -> re.Pattern[str]:
 
 @lru_cache
 def ascii_pattern() -> re.Pattern[str]:
-    """`pattern` for ASCII text, with shorter character classes, which is ten times as fast."""
+    """The regular expression `pattern` for ASCII text: shorter character classes make it ten times as fast."""
     return _pattern("[A-Za-z]", "[0-9]", r"[^A-Za-z0-9\t-\r ]", r"\t-\r ")
 
 
@@ -42,13 +42,13 @@ def _pattern(letter: str, number: str, other: str, spaces: str) -> re.Pattern[st
 
 
 def split_words(text: str) -> list[str]:
-    """Split a text into words with their spaces; no token crosses the boundary of a word."""
+    """Split a text into words, each with the space before it; no token crosses the boundary of a word."""
     return (ascii_pattern() if text.isascii() else pattern()).findall(text)
 
 
 @lru_cache
 def byte_symbols() -> tuple[str, ...]:
-    """A printable character for each of the 256 bytes: the byte itself, or, if not printable, the next from 256 on."""
+    """A printable character for each of the 256 bytes: chr(byte), or, if it is not printable, one from chr(256) on."""
     visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = iter(range(256, 512))
     return tuple(chr(b) if b in visible else chr(next(others)) for b in range(256))
@@ -83,7 +83,7 @@ class BytePairTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, text: str, size: int = 512, eos: str | None = None) -> BytePairTokenizer:
-        """Learn `size` tokens from a text: the 256 bytes, one token per merge, and the end token `eos`, if given."""
+        """Learn a tokenizer with `size` tokens from a text: 256 bytes, merges, and the end token `eos` unless None."""
         check_text(text)
         least = 256 + (eos is not None)
         if size < least:
@@ -95,7 +95,7 @@ class BytePairTokenizer(Tokenizer):
 
     @classmethod
     def from_files(cls, vocabulary: Path | str, merges: Path | str, eos: str | None = "<|endoftext|>") -> BytePairTokenizer:
-        """Read the files of GPT-2.
+        """Build a tokenizer from the files of GPT-2.
 
         vocabulary  path of vocab.json (encoder.json), the id of each token
         merges      path of merges.txt (vocab.bpe), one merge per line
@@ -124,7 +124,7 @@ class BytePairTokenizer(Tokenizer):
         return [piece for word in split_words(text) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
-        """Join pieces to a text; invalid UTF-8, such as a part of a character, becomes U+FFFD."""
+        """Concatenate tokens to a text; invalid UTF-8, such as a part of a character, becomes U+FFFD."""
         number = {symbol: b for b, symbol in enumerate(byte_symbols())}
         return bytes(number[c] for piece in pieces for c in piece).decode("utf-8", errors="replace")
 

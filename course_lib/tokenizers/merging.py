@@ -20,21 +20,21 @@ def by_count(pair: int, left: int, right: int) -> float:
 def by_association(pair: int, left: int, right: int) -> float:
     """The score of WordPiece, an association: count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012).
 
-    pair, left, right  counts of the pair ab, of a and of b
+    pair, left, right  counts of the pair ab, of its left symbol a and of its right symbol b
     """
     return pair / (left * right)
 
 
 def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, str], str] = str.__add__,
            score: Score = by_count, min_count: int = 2) -> list[Pair]:
-    """Return the first `num` merges, pairs of symbols; equal scores are merged in alphabetical order.
+    """Learn merges: return the first `num` pairs of symbols that are merged, in order.
 
-    words      count of each word, a sequence of symbols
+    Each step merges the pair with the highest score; of equal scores, the first in alphabetical order.
+
+    words      {word, a sequence of symbols: its count}
     join       function from two symbols to the merged symbol
-    score      score of a pair, computed from its count and the counts of its two symbols
-    min_count  least count of a pair to be merged; the list may then be shorter than `num`
-
-    A merge updates only the words that contain the pair.
+    score      function from the count of a pair and the counts of its left and right symbol to the score
+    min_count  least count of a pair that is merged; if no such pair is left, fewer than `num` are returned
     """
     spelt = [list(word) for word in words]
     weight = list(words.values())
@@ -97,7 +97,7 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
 
 
 def merged(symbols: Sequence[str], pair: Pair, join: Callable[[str, str], str] = str.__add__) -> list[str]:
-    """Merge every occurrence of the pair in a sequence of symbols, from the left; `join` makes one symbol of two."""
+    """Merge every occurrence of `pair` in a sequence of symbols, from the left; `join` as in `merges`."""
     result, i = [], 0
     while i < len(symbols):
         if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:

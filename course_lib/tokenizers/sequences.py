@@ -15,13 +15,17 @@ Tokens = Any                                     # (T,), (B, T) or a list of seq
 
 def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
                  bos_id: int | None = None) -> list[Integer[Tensor, "T"]]:
-    """Convert one text (T,), or several, (B, T) or a list of sequences, to a list of LongTensors (T,).
+    """Convert one text (T,), or several texts, (B, T) or a list of sequences, to a list of LongTensors (T,).
 
-    Raises ValueError if a text is empty, if its elements are not integers in 0..vocab_size-1, or if it contains `bos_id`,
-    which the model prepends itself.
+    vocab_size  V, number of tokens
+    name        name of `tokens` in error messages
+    bos_id      start symbol that the model prepends itself; None: the model prepends no start symbol
+
+    Raises ValueError if there is no text, if a text is empty or contains `bos_id`, or if its elements are not integers
+    in 0..V-1.
     """
     if isinstance(tokens, str):
-        raise ValueError(f"{name} is a string; expected integers 0 to {vocab_size - 1}, as encode returns")
+        raise ValueError(f"{name} is a string; expected integers 0 to {vocab_size - 1}, as tokenizer.encode returns")
     if hasattr(tokens, "__array__"):                                 # a tensor or a NumPy array
         tokens = torch.as_tensor(tokens)
         if tokens.dim() not in (1, 2):
@@ -47,14 +51,17 @@ def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
 
 
 def check_symbols(x: Tensor) -> Tensor:
-    """Return x (B, n). Raises ValueError if n is 0."""
+    """Return x, tokens (B, n). Raises ValueError if n is 0."""
     if x.dim() == 2 and x.shape[1] == 0:
         raise ValueError(f"x has shape {tuple(x.shape)}; expected at least one symbol in each sequence")
     return x
 
 
 def check_prompt(model: nn.Module, context: Context, batch: int, least: int) -> Integer[Tensor, "B P"]:
-    """Return the prompt (B, P). Raises ValueError unless it has `batch` rows and P is at least `least`."""
+    """Return the prompt `context`, (B, P), in the dtype of the model's variables.
+
+    Raises ValueError unless B is `batch`, P is at least `least`, and the values are valid for the model.
+    """
     if isinstance(context, tuple):
         raise ValueError(f"context is a pair; {type(model).__name__} expects prompts of one length, a tensor (B, P)")
     if context.dim() != 2 or len(context) != batch:

@@ -16,8 +16,8 @@ Ids = Any                                        # (T,): a tensor, an array or a
 class Vocabulary:
     """A list of symbols (tokens); the id of a symbol is its index.
 
-    unk, bos, eos, pad, mask  the special symbols of the list for an unknown symbol, the start and end of a text, padding,
-                              and a masked symbol
+    unk, bos, eos, pad, mask  the symbols of the list that represent an unknown symbol, the start and the end of a text,
+                              padding, and a masked symbol; None if there is no such symbol. Their ids are `unk_id`, ...
 
     Raises ValueError if a symbol occurs twice, or if a special symbol is not in the list.
 
@@ -46,8 +46,8 @@ class Vocabulary:
         """Build a vocabulary of the special symbols `unk`, `bos` and `eos`, then the distinct pieces.
 
         pieces     all pieces of a text, with repetitions; the most frequent come first, ties in alphabetical order
-        max_size   maximum number of symbols, special ones included
-        min_count  least count of a piece
+        max_size   maximum number of symbols, special symbols included; None: no limit
+        min_count  least count of a piece that is included
         """
         special = list(dict.fromkeys(s for s in (unk, bos, eos) if s is not None))
         counts = Counter(pieces)
@@ -89,7 +89,7 @@ class Vocabulary:
 
     @property
     def special_ids(self) -> set[int]:
-        """The ids of the start, end and padding symbols."""
+        """The ids of those of the symbols `bos`, `eos` and `pad` that the vocabulary has."""
         return {i for i in (self.bos_id, self.eos_id, self.pad_id) if i is not None}
 
 
@@ -118,13 +118,13 @@ class Tokenizer:
 
     @classmethod
     def fit(cls, text: str, **options) -> Tokenizer:
-        """Build a tokenizer with the vocabulary of a text; options as in `Vocabulary.of`."""
+        """Build a tokenizer with the vocabulary of a text; the keyword arguments are passed to `Vocabulary.of`."""
         check_text(text)
         return cls(Vocabulary.of(cls._pieces(text), **options))
 
     @property
     def config(self) -> dict:
-        """The arguments of `from_config`, in types of JSON."""
+        """The settings of the tokenizer, which JSON can store; `from_config(config)` builds an equal tokenizer."""
         v = self.vocabulary
         more = {name: symbol for name, symbol in (("pad", v.pad), ("mask", v.mask)) if symbol is not None}
         return {"symbols": v.symbols, "unk": v.unk, "bos": v.bos, "eos": v.eos, **more}
@@ -139,13 +139,13 @@ class Tokenizer:
         return self._pieces(text)
 
     def join(self, pieces: Iterable[str]) -> str:
-        """Join pieces to a text."""
+        """Join symbols to a text, the inverse of `split`."""
         return "".join(pieces)
 
     def encode(self, text: str, bos: bool = False, eos: bool = False) -> Integer[Tensor, "T"]:
-        """Encode a text as ids, (T,).
+        """Encode a text as ids, (T,), the inverse of `decode`.
 
-        bos, eos  whether to add the start symbol before, and the end symbol after the text
+        bos, eos  whether to add the start symbol before the text, and the end symbol after the text
         """
         ids = [self.vocabulary.id(piece) for piece in self.split(text)]
         for requested, special, name in ((bos, self.vocabulary.bos_id, "bos"), (eos, self.vocabulary.eos_id, "eos")):
@@ -167,7 +167,7 @@ class Tokenizer:
         return self.join(self.vocabulary.symbol(i) for i in numbers if i not in special)
 
     def unknown(self, text: str) -> list[str]:
-        """The pieces of a text that are not in the vocabulary, in order, with repetitions."""
+        """The results of `split` that are not in the vocabulary, in order, with repetitions."""
         return [piece for piece in self.split(text) if piece not in self.vocabulary]
 
     @staticmethod

@@ -19,7 +19,7 @@ CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F
 class WordPieceTokenizer(Tokenizer):
     """WordPiece: words, split at white space and punctuation, are split into pieces from the left, each as long as possible.
 
-    vocabulary  contains [PAD], [UNK], [CLS] (`bos`), [SEP] (`eos`) and [MASK]; a piece that continues a word begins with ##
+    vocabulary  contains [PAD], [UNK], [CLS] (`bos`), [SEP] (`eos`) and [MASK]; a piece within a word begins with ##
     lower       remove case and accents
 
     A word that cannot be split is [UNK]. `decode` puts one space between words. Papers: Schuster and Nakajima 2012; Wu et
@@ -42,8 +42,8 @@ class WordPieceTokenizer(Tokenizer):
         """Learn a vocabulary of `size` tokens from a text: the special tokens, its characters, and merged pieces.
 
         lower  remove case and accents
-        score  chooses the next pair to merge. `by_association`, as in the paper, begins with rare pairs; `by_count`, as in
-               Hugging Face's trainer, gives better pieces for small vocabularies
+        score  score by which the next pair is chosen, see `merges`: `by_association`, as in the paper, prefers rare
+               pairs; `by_count`, as in Hugging Face's trainer, gives better pieces for small vocabularies
         """
         check_text(text)
         words = Counter(tuple([word[0], *("##" + c for c in word[1:])]) for word in cls._words(text, lower))
@@ -57,7 +57,7 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def from_file(cls, path: Path | str, lower: bool = True) -> WordPieceTokenizer:
-        """Read BERT's vocab.txt: one token per line; the id is the line number from 0.
+        """Build a tokenizer from BERT's vocab.txt, which has one token per line; the id is the line number, from 0.
 
         lower  remove case and accents, as for an "uncased" BERT
         """
@@ -81,7 +81,7 @@ class WordPieceTokenizer(Tokenizer):
         return [piece for word in self._words(text, self.lower) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
-        """Join words by a space, and a piece that begins with ## to the piece before it."""
+        """Join pieces to a text, with one space between words; a piece that begins with ## continues a word."""
         return " ".join(pieces).replace(" ##", "")
 
     def _cut(self, word: str) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class WordPieceTokenizer(Tokenizer):
 
     @staticmethod
     def _words(text: str, lower: bool) -> list[str]:
-        """Split a text into words and punctuation marks, the first step of BERT's tokenizer."""
+        """Split a text into words and punctuation marks, as BERT's tokenizer does first; `lower` as in the class."""
         text = text.translate(_SPACED)
         if lower:                                          # character by character, without context
             text = unicodedata.normalize("NFD", text.translate(_LOWER)).translate(_BARE)
@@ -105,7 +105,7 @@ class WordPieceTokenizer(Tokenizer):
 
 
 class _Letters(dict):
-    """A table for `str.translate` that computes each entry when it is first needed."""
+    """A table for `str.translate`; an entry, `becomes(character)`, is computed when it is first needed."""
 
     def __init__(self, becomes: Callable[[str], str]):
         super().__init__()
@@ -126,7 +126,7 @@ def _is_control(c: str) -> bool:
 
 
 def _is_punctuation(c: str) -> bool:
-    """Unicode punctuation, and every other ASCII character that is not a letter, digit or space."""
+    """Whether c is Unicode punctuation, or any other visible ASCII character except letters and digits."""
     ascii_sign = "!" <= c <= "~" and not c.isalnum()
     return ascii_sign or unicodedata.category(c).startswith("P")
 

@@ -13,8 +13,8 @@ WORD = re.compile(r" ?[^\W_]+(?:'[^\W_]+)*|.", re.DOTALL)
 class WordTokenizer(Tokenizer):
     """A tokenizer whose tokens are words, each with the space before it, and single other characters.
 
-    " don't stop, please" is split into " don't", " stop", ",", " please". No character is lost, so bits per character are
-    comparable with those of `CharTokenizer`.
+    " don't stop, please" is split into " don't", " stop", ",", " please". No character is lost, so the bits per
+    character of a model of these words can be compared with the bits per character of a model over `CharTokenizer`.
 
     >>> tokenizer = WordTokenizer.fit("The cat saw the dog.")
     >>> tokenizer.split("the cat."), len(tokenizer.vocabulary)

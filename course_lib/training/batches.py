@@ -24,9 +24,9 @@ ROWS = 1024                                                          # rows that
 
 
 def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
-    """The order of the rows in an epoch, counted from 1: a permutation of 0..num-1 that depends on (seed, epoch) only.
+    """The order of `num` rows in an epoch: a permutation of 0..num-1, (num,), that depends on (seed, epoch) only.
 
-    No generator is carried from epoch to epoch, so a checkpoint need not store one.
+    Epochs are counted from 1. No generator is kept from epoch to epoch, so a checkpoint need not store a generator.
     """
     mixed = random.Random(f"{seed} {epoch}").getrandbits(63)         # (0, 1) and (1, 0) give unrelated orders
     return torch.randperm(num, generator=torch.Generator().manual_seed(mixed))
@@ -34,10 +34,10 @@ def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
 
 def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
                   lengths: Shaped[Tensor, "..."] | None = None) -> list[Int[Tensor, "B"]]:
-    """The rows of each batch of an epoch, `batch_size` of `num` rows, in the order of `epoch_order` for `seed`.
+    """Split `num` rows, in the order of `epoch_order`, into batches of `batch_size`; return the indices of each batch.
 
-    With `lengths` (num,), rows of similar length share a batch, so that there is little padding: POOL batches at a time
-    are sorted by length and split again, and the batches are shuffled.
+    lengths  (num,), the length of each row: rows of similar length share a batch, so that there is little padding. The
+             rows of POOL batches at a time are sorted by length and split again, and the batches are shuffled
     """
     order = epoch_order(num, seed, epoch)
     if lengths is None:
@@ -66,11 +66,10 @@ def count_batches(train: Data | DataLoader, batch_size: int) -> int:
 
 def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch: int,
                      lengths: Shaped[Tensor, "..."] | None, begin: int) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """Yield the batches of an epoch from number `begin`, counted from 0, on; each as (data, indices of its rows).
+    """Yield the batches of an epoch as (data, indices of the rows of the batch in data), without the first `begin`.
 
     Rows of tensors are in the order of `epoch_batches`, with the same `batch_size`, `seed` and `lengths`; a DataLoader
-    `train` has its own order. Raises ValueError if the number
-    of batches of a DataLoader differs from its length.
+    `train` has its own order. Raises ValueError if the number of batches of a DataLoader differs from its length.
     """
     if not isinstance(train, DataLoader):
         yield from ((train, rows) for rows in epoch_batches(count(train), batch_size, seed, epoch, lengths)[begin:])
@@ -81,12 +80,13 @@ def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch
         if number <= len(train):
             yield batch, rows
     if number != len(train):
-        raise ValueError(f"train gave {number} batches in epoch {epoch}; expected {len(train)}, the length of train")
+        raise ValueError(f"train gave {number} batches in epoch {epoch}; expected {len(train)}, the length of the "
+                         "DataLoader")
 
 
 def batches_of(data: Data | DataLoader, batch_size: int,
                name: str = "data") -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """Yield the batches of `data` in its order, each as (data, indices of its rows); `name` is for messages."""
+    """Yield the batches of `data`, without shuffling, as (data, indices of the rows); `name` is for messages."""
     if not isinstance(data, DataLoader):
         yield from ((data, part) for part in torch.arange(count(data)).split(batch_size))
         return
@@ -109,19 +109,19 @@ def count(data: Data) -> int:
 
 
 def tensors(data: Data) -> list[Tensor]:
-    """All tensors of the data. An element of a tuple may be a tuple itself, such as tokens and their mask."""
+    """List of all tensors of the data. An element of a tuple may be a tuple itself, such as tokens and their mask."""
     return [t for part in data for t in tensors(part)] if isinstance(data, tuple) else [data]
 
 
 def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
-    """Select the rows with indices `rows` from all tensors and move them to `device`; dtypes are unchanged."""
+    """Return the rows with indices `rows` of all tensors of the data, on `device`; dtypes are unchanged."""
     if isinstance(data, tuple):
         return tuple(take(part, rows, device) for part in data)
     return data[rows.to(data.device)].to(device, non_blocking=True)
 
 
 def check_data(data: Data, name: str, like: Data | None = None) -> Data:
-    """Return the data as a tensor or a tuple of tensors; `name` is for messages.
+    """Return the data as a tensor or a tuple of tensors; `name` is for messages, and `like` for the shape of a row.
 
     Raises TypeError if a part is not a tensor, and ValueError if there are no rows, if tensors differ in their number of
     rows, or if rows have other shapes than those of `like`.
@@ -134,7 +134,7 @@ def check_data(data: Data, name: str, like: Data | None = None) -> Data:
         raise ValueError(f"{name} is an empty tuple; expected a tensor (N, ...), or several that share N")
     for part in parts:
         if not isinstance(part, Tensor):
-            raise TypeError(f"{name} contains a {type(part).__name__}; expected tensors (torch.as_tensor makes them)")
+            raise TypeError(f"{name} contains a {type(part).__name__}; expected tensors (torch.as_tensor creates them)")
         if part.dim() == 0 or len(part) == 0:
             raise ValueError(f"{name} has shape {tuple(part.shape)}; expected at least one row")
         if len(part) != len(parts[0]):
@@ -156,10 +156,10 @@ def _row_shape(data: Data):
 @torch.no_grad()
 def check_once(model: nn.Module, data: Data | DataLoader | None, device: torch.device,
                scored: bool = False) -> Callable[[], AbstractContextManager]:
-    """Check the values of all rows, and return the context in which to process the batches.
+    """Check the values of all rows once, and return the context manager in which the batches are to be processed.
 
-    The context is `unchecked` if the rows were checked. It changes nothing if each batch has to be checked: for a
-    DataLoader, and for a model whose `loss` has no `check_batch`.
+    The context manager is `unchecked` if the rows were checked. Otherwise it has no effect, so that each batch is
+    checked: for a DataLoader, and for a model whose `loss` has no `check_batch`.
 
     scored  whether the data are passed to `log_prob` even if the model has a loss, as validation data are
     """

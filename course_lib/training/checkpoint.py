@@ -50,12 +50,15 @@ class CheckpointError(ValueError):
 
 @dataclass
 class Position:
-    """The position of a run. Epochs are counted from 1; `batch` and `step` are numbers of batches and steps completed.
+    """The progress of a training run.
 
-    loss, weight  weighted sum of the losses of the current epoch, and of their weights
+    epoch         number of the current epoch, counted from 1
+    batch, step   number of batches completed in the current epoch, and of optimizer steps completed in the run
+    loss, weight  weighted sum of the losses of the current epoch, and the sum of their weights
     lr            learning rate of the latest step
     factors       checksum of the schedule's factors for the steps completed
-    seconds       time spent on the current epoch, before an interruption included
+    seconds       time spent on the current epoch, including the time before an interruption
+    since         time of the latest call of `update_seconds`, by time.perf_counter
 
     >>> print(Position(epoch=2, step=9))
     at epoch 2, step 10
@@ -83,7 +86,7 @@ class Position:
         self.loss = self.weight = self.seconds = 0.0
 
     def update_seconds(self) -> float:
-        """Add the time since the last call; return the seconds of the epoch so far."""
+        """Add the time since the latest call to `seconds`; return the seconds of the current epoch."""
         now = time.perf_counter()
         self.seconds, self.since = self.seconds + now - self.since, now
         return self.seconds
@@ -97,10 +100,11 @@ class Position:
 
 
 class Checkpoint:
-    """The checkpoint of a run of `fit` at `path`; without a path nothing is saved.
+    """The checkpoint of a run of `fit`, a file.
 
+    path           path of the file; None: nothing is saved
     configuration  settings that must be equal when a run is resumed; descriptions of the model and data are added
-    train, valid   data of the run, whose generators are saved
+    train, valid   data of the run; the generators of DataLoaders are saved
     """
 
     def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,
@@ -112,9 +116,9 @@ class Checkpoint:
                                                                           "valid": describe_data(valid)}
 
     def save(self, position: Position, history: History, best: dict[str, Tensor]) -> None:
-        """Write the state of the run, if the run has a path: `position`, `history`, model, optimizer and generators.
+        """Write the state of the run, if there is a path: `position`, `history`, model, optimizer and generators.
 
-        best  weights of the best epoch, by name
+        best  {name: tensor} of the best epoch, parameters and buffers
         """
         if self.path is None:
             return
@@ -128,10 +132,11 @@ class Checkpoint:
     def restore(self, epochs: int, factor: Schedule) -> tuple[Position, History, dict[str, Tensor]]:
         """Set model, optimizer and generators to the saved state; return position, history and best weights.
 
-        factor  factor on the learning rate at each step, from 1
+        epochs  number of epochs of the run
+        factor  function from a step, counted from 1, to the factor on the learning rate
 
-        Without a file, returns the values of a new run. Raises CheckpointError if the file belongs to another run, if it
-        has completed more than `epochs` epochs, or if its schedule differs from `factor` in the completed steps.
+        Without a file, returns the values of a new run. Raises CheckpointError if the file belongs to another run, if
+        more than `epochs` epochs have begun, or if its schedule differs from `factor` in the completed steps.
         """
         saved = None if self.path is None else read(self.path)
         if saved is None:
@@ -165,7 +170,7 @@ class Checkpoint:
 
 
 def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-    """Write a checkpoint atomically: `tensors`, and `state`, which JSON can store."""
+    """Write a checkpoint atomically: `tensors` by name, and `state`, a dict that JSON can store."""
     tensors = {name: t.detach().to("cpu", copy=True).contiguous() for name, t in tensors.items()}
     text = json.dumps(state)                                         # JSON writes a float exactly
     metadata = {"format": FORMAT, "state": text, "digest": _digest(tensors, text)}
@@ -173,7 +178,10 @@ def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """Read the newest valid checkpoint at `path`; None if there is none. A damaged file is renamed with a warning."""
+    """Read the newest valid checkpoint at `path`: (tensors, state) as for `write`; None if there is no file.
+
+    A damaged file is renamed with a warning, and the file before it is read.
+    """
     previous = _previous(path)
     if not path.exists():                                            # not yet written, or killed between renames
         return _read_previous(path, previous) if previous.exists() else None
@@ -243,7 +251,7 @@ def put_back(target: dict[str, Tensor], values: dict[str, Tensor]) -> None:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimizer's moments and step counts by name, `index.key`. Raises TypeError for a state that is not a tensor."""
+    """The optimizer's moments and step counts by name, such as "0.exp_avg"; TypeError for a state that is no tensor."""
     state = {f"{index}.{key}": value for index, entry in optimizer.state_dict()["state"].items()
              for key, value in entry.items() if value is not None}
     for name, value in state.items():
@@ -263,7 +271,7 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
 
 
 def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
-    """The generators of a DataLoader and of its samplers; none if they use torch's global generator."""
+    """The generators of a DataLoader and of its samplers; an empty list if these use torch's global generator."""
     if not isinstance(data, DataLoader):
         return []
     owners = (data, data.sampler, data.batch_sampler, getattr(data.batch_sampler, "sampler", None))
@@ -271,7 +279,7 @@ def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
 
 
 def random_states(device: torch.device, generators: Sequence[torch.Generator] = ()) -> dict[str, Any]:
-    """States of the global generators of torch, CUDA, NumPy and Python, and of `generators`, as JSON can store them."""
+    """States of the global generators of torch, CUDA, NumPy and Python, and of `generators`, in a dict for JSON."""
     kind, keys, *rest = np.random.get_state()
     return {"torch": _bytes(torch.get_rng_state()).hex(),
             "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
@@ -281,7 +289,7 @@ def random_states(device: torch.device, generators: Sequence[torch.Generator] = 
 
 
 def set_random_states(states: dict[str, Any], device: torch.device, generators: Sequence[torch.Generator] = ()) -> None:
-    """Inverse of `random_states`: set the states of all generators."""
+    """Set the states of all generators to `states`, the result of `random_states`."""
     torch.set_rng_state(_from_hex(states["torch"]))
     if device.type == "cuda":
         torch.cuda.set_rng_state(_from_hex(states["cuda"]), device)
@@ -300,7 +308,7 @@ def _from_hex(text: str) -> Tensor:
 
 
 def describe_data(data: Data | DataLoader | None) -> list | dict | None:
-    """[dtype, shape, sha256] of each tensor; for a DataLoader a dict of its dataset, sizes and number of generators."""
+    """List of [dtype, shape, sha256] of each tensor; for a DataLoader, a dict of its dataset's class and its sizes."""
     if data is None:
         return None
     if isinstance(data, DataLoader):
@@ -311,16 +319,17 @@ def describe_data(data: Data | DataLoader | None) -> list | dict | None:
 
 
 def describe_model(model: nn.Module) -> dict[str, Any]:
-    """Class, arguments of the constructor (submodules if there is no `config`), dtypes and shapes of the tensors."""
+    """Describe a model by a dict for JSON: class, arguments of the constructor, dtypes and shapes of its tensors."""
     built = {key: value for key, value in describe(model).items() if key != "class"}
     return {"model": type(model).__name__, "config": built,
             "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
-    """Raise a CheckpointError that lists the settings that differ between `saved` and `now`, and the texts `others`.
+    """Raise a CheckpointError if settings differ between `saved` and `now`, the settings of the checkpoint and the run.
 
-    path  the checkpoint, for the message
+    path    path of the checkpoint, for the message
+    others  other differences, as texts for the message
     """
     now = json.loads(json.dumps(now))                                # as read from a file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
@@ -331,7 +340,7 @@ def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: S
 
 
 def add_factor(checksum: int, factor: float) -> int:
-    """Extend the checksum of a schedule's factors by one factor."""
+    """Return the checksum (CRC-32) of a schedule's factors, extended by one factor."""
     return zlib.crc32(struct.pack("d", factor), checksum)
 
 
@@ -341,7 +350,10 @@ def _difference(key: str, saved: Any, now: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """Describe a model, or an argument of its constructor, by dicts, lists, numbers and strings, for JSON."""
+    """Describe a model, or an argument of its constructor, by dicts, lists, numbers and strings, for JSON.
+
+    A model without `config` is described by its submodules.
+    """
     if isinstance(value, dict):
         return {str(key): describe(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):

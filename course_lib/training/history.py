@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 
 class Report(NamedTuple):
-    """The values that `fit` passes to its callback after a step; loggers take `report._asdict()`.
+    """The values that `fit` passes to its callback after a step; `report._asdict()` is a dict for loggers.
 
     epoch        epoch of this step, counted from 1
     step, steps  number of this optimizer step, counted from 1, and of all steps of the run
     lr           learning rate of this step, of the first group of parameters
-    loss         mean training loss of this step's batch
-    train        mean training loss over the epoch; None except at its last step
-    valid        mean validation loss after the epoch; None except at its last step, or without validation data
+    loss         mean training loss of this step's batch, in nats for a log-likelihood
+    train        mean training loss over the epoch; None except at the last step of an epoch
+    valid        mean validation loss after the epoch; None except at the last step of an epoch, or without validation
+                 data
 
     >>> Report(epoch=1, step=2, steps=8, lr=0.01, loss=2.5, train=None, valid=None).loss
     2.5
@@ -33,13 +34,13 @@ class Report(NamedTuple):
 class History:
     """The history of a training run: lists of one entry per epoch; epochs are counted from 1.
 
-    train       mean training loss over the epoch, during the updates
+    train       mean training loss over the batches of the epoch, each before its update
     valid       mean validation loss after the epoch, in eval mode; empty without validation data
     lr          learning rate of the epoch's last step
-    seconds     duration of the epoch, with validation
-    steps       optimizer steps since the start
-    best_epoch  epoch of the lowest validation loss
-    stopped     True if `patience` ran out before the last epoch
+    seconds     duration of the epoch, validation included
+    steps       number of optimizer steps since the start of the run
+    best_epoch  epoch of the lowest validation loss; None without validation data
+    stopped     True if the run ended `patience` epochs after `best_epoch` (early stopping)
     restored    True if the model has the weights of `best_epoch`, False if it has the weights of the last step
 
     >>> history = History(train=[2.5, 2.0], valid=[2.4, 2.1], best_epoch=2)
@@ -63,11 +64,11 @@ class History:
 
     @property
     def best_valid(self) -> float | None:
-        """The lowest validation loss."""
+        """The lowest validation loss; None without validation data."""
         return None if self.best_epoch is None else self.valid[self.best_epoch - 1]
 
     def add_epoch(self, train: float, valid: float | None, lr: float, seconds: float, steps: int) -> bool:
-        """Append the measurements of an epoch; return whether its validation loss is the lowest so far.
+        """Append the values of an epoch, see the class; return whether its validation loss is the lowest of the run.
 
         valid  None without validation data
         """
@@ -84,7 +85,7 @@ class History:
         return improved
 
     def out_of_patience(self, patience: int | None) -> bool:
-        """Whether `patience` epochs have passed since the best epoch."""
+        """Whether at least `patience` epochs have passed since the best epoch; False for None."""
         return patience is not None and self.best_epoch is not None and self.epochs - self.best_epoch >= patience
 
     def to_dict(self) -> dict:
@@ -92,7 +93,10 @@ class History:
         return asdict(self)
 
     def plot(self, ax=None):
-        """Plot the learning curves on `ax` or in a new figure; return the axes."""
+        """Plot the training and validation loss by epoch on the Matplotlib axes `ax`; return the axes.
+
+        ax  None: the axes of a new figure
+        """
         if ax is None:
             import matplotlib.pyplot as plt
 

@@ -51,31 +51,34 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     model         its `loss(batch)` is minimized if it has that method, otherwise its negative mean `log_prob`; see
                   `objective`. The validation loss is the negative mean `log_prob` if the model has that method, because
                   a loss may be smoothed or random
-    train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context); an element of the
-                  pair may itself be a pair, such as tokens and their mask. Each batch is moved to the model's device,
-                  with unchanged dtype. Or a DataLoader of such batches, with its own order, batch size and a length.
-                  The values of tensors are checked once, before the first step, if the model's class defines how: see
-                  `validation.unchecked`
+    train, valid  a tensor (N, ...), or a pair of tensors with the same N, which are the arguments of
+                  log_prob(x, context); an element of the pair may itself be a pair, such as tokens and their mask.
+                  Each batch is moved to the model's device, with unchanged dtype. Or a DataLoader of such batches, with
+                  a length; it determines order and batch size. The values of tensors are checked once, before the first
+                  step, if the model's class defines how: see `validation.unchecked`
+    epochs        number of passes over train, including passes before an interruption
     batch_size    rows per step; the last batch of an epoch may be smaller
+    lr, betas     learning rate and coefficients of the moving averages of AdamW
     weight_decay  weight decay of parameters of two or more dimensions; biases and gains do not decay
-    optimizer     replaces AdamW, with its own lr, betas and weight_decay. A schedule multiplies the learning rate of
-                  each of its groups, which is restored at the end; without a schedule the rates are not changed
+    optimizer     replaces AdamW, and has its own lr, betas and weight_decay. A schedule multiplies the learning rate of
+                  each parameter group, which is restored at the end; without a schedule the rates are not changed
     schedule      "constant", "cosine", "inverse_sqrt", "linear", or a function from the step, counted from 1, to a factor on lr
     warmup        steps in which a named schedule rises to 1
     clip          maximum global norm of the gradient
     patience      early stopping: stop after this many epochs without a lower validation loss, and restore the weights
                   of the best epoch; None keeps the last weights
     seed          seed of the order of the rows; a loss that samples uses torch's global generator
-    device        device to which the model is moved; None: its own
-    bf16          compute the training loss under bfloat16 autocast; weights, moments and validation are unchanged
+    device        device to which the model is moved; None: the model is not moved
+    bf16          compute the training loss under bfloat16 autocast; weights, moments and validation stay in float32
     accumulate    number of pieces in which each batch is computed, to save memory; the gradient is the same
-    lengths       (N,), such as the number of tokens of each row of train: rows of similar length share a batch
+    lengths       (N,), the length of each row of train, such as its number of tokens: rows of similar length then share
+                  a batch; None: batches are random
     checkpoint    a file that is written after each epoch and every `checkpoint_every` steps. If it exists, the run
                   resumes, and ends with the same weights and history as an uninterrupted run, bit for bit on the same
                   device. `epochs` may be larger and the schedule may differ in later steps; all else must be the same.
                   A DataLoader resumes at the start of an epoch; its order must come from torch's global generator, or
                   from the `generator` of the loader or its sampler
-    callback      called with a `Report` after every step, in training mode
+    callback      function that is called with a `Report` after every step; the model is in training mode
     progress      show a progress bar (TQDM_DISABLE=1 hides it too)
 
     Raises ValueError or TypeError if an argument is invalid, CheckpointError if the checkpoint is damaged or belongs to
@@ -123,16 +126,16 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                 with trusted():
                     loss, weight = _add_gradients(model, parameters, data, rows, accumulate, bf16, device)
                 if not math.isfinite(loss):
-                    raise FloatingPointError(f"the training loss is {loss} {position}; try a smaller lr, or clip. "
-                                             f"{saved}")
+                    raise FloatingPointError(f"the training loss is {loss} {position}; expected a finite value. Try a "
+                                             f"smaller lr, or pass clip. {saved}")
                 _clip_gradient(model, parameters, clip, position, saved)
                 scale = factor(position.step + 1)
                 if scheduled:
                     for group, rate in zip(optimizer.param_groups, rates):
                         group["lr"] = float(rate * scale)
                 elif path is not None and [group["lr"] for group in optimizer.param_groups] != rates:
-                    raise ValueError("checkpoint was given, but the optimizer's learning rate was changed from outside, which "
-                                     "a resumed run cannot repeat; pass the change as schedule")
+                    raise ValueError("checkpoint was given, but the optimizer's learning rate was changed during the "
+                                     "run, which a resumed run cannot repeat; pass the change as schedule")
                 optimizer.step()
                 position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]), float(scale))
                 bar.update()
@@ -171,8 +174,8 @@ def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data,
                    accumulate: int, bf16: bool, device: torch.device) -> tuple[float, float]:
     """Compute the gradient of the mean loss over the given rows, in `accumulate` pieces; return mean loss and weight.
 
-    The mean over pieces of mean m_k and weight w_k is sum w_k m_k / sum w_k. The weights are numbers of rows unless the
-    loss returns others; then the gradient is rescaled when their sum is known.
+    The mean loss is sum w_k m_k / sum w_k for pieces k with mean m_k and weight w_k. A weight is the number of rows,
+    unless the loss returns another weight; then the gradient is rescaled when the sum of the weights is known.
     """
     for p in parameters:
         p.grad = None
@@ -193,7 +196,7 @@ def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data,
 
 @torch.no_grad()
 def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, device: torch.device) -> float:
-    """Mean of -log p, or of the loss if the model has no log_prob, in eval mode; summed in float64."""
+    """The mean of -log p over all rows, or of the loss if the model has no `log_prob`, in eval mode."""
     total = weights = 0.0
     with evaluating(model):
         for part, rows in batches_of(data, batch_size, "valid"):
@@ -211,14 +214,14 @@ def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, device
 @torch.no_grad()
 def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
              device: str | torch.device | None = None) -> tuple[float, float]:
-    """The mean negative log-likelihood per row, in nats, and its standard error.
+    """The mean negative log-likelihood per row, in nats, and its standard error over the rows.
 
-    data        (N, ...), a pair of tensors for log_prob(x, context), or a DataLoader of such batches
-    batch_size  rows per batch; a DataLoader has its own
-    device      device to which the model is moved; None: its own
+    data        a tensor (N, ...), a pair of tensors for log_prob(x, context), or a DataLoader of such batches
+    batch_size  rows per batch; a DataLoader has its own batch size
+    device      device to which the model is moved; None: the model is not moved
 
-    Computed in eval mode; the mode is restored. The standard error is nan for a single row. Raises TypeError if the
-    model has no log_prob, and ValueError if there are no rows.
+    The model is in eval mode during the evaluation; its mode is restored. The standard error is nan for a single row.
+    Raises TypeError if the model has no log_prob, and ValueError if there are no rows.
 
     >>> import torch
     >>> from course_lib.density import FVSBN
@@ -245,7 +248,7 @@ def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
 
 def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
                 checkpoint: str | Path | None, checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
-    """Check train and valid, and that no option was given that a DataLoader excludes; return train and valid."""
+    """Check the data, and that no option was given that a DataLoader excludes; return (train, valid)."""
     if isinstance(train, DataLoader):
         for name, value, plain in (("seed", seed, 0), ("lengths", lengths, None),
                                    ("checkpoint_every", checkpoint_every, None)):
@@ -267,7 +270,10 @@ def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed:
 
 
 def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any) -> dict[str, Any]:
-    """Class and settings of the user's optimizer, for the checkpoint. Raises ValueError if `fit` cannot use it."""
+    """Class and settings of the user's optimizer, a dict for the checkpoint. Raises ValueError if `fit` cannot use it.
+
+    unused  arguments of `fit` that must have their defaults, because the optimizer replaces them
+    """
     plain = inspect.signature(fit).parameters
     given = [name for name, value in unused.items() if value != plain[name].default]
     if given:
@@ -313,9 +319,9 @@ def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], 
 
 def _clip_gradient(model: nn.Module, parameters: list[nn.Parameter], clip: Number | None, position: Position,
                    saved: Checkpoint) -> None:
-    """Scale the gradient to the global norm `clip` if its norm is larger.
+    """Scale the gradient to the global norm `clip` if its norm is larger; None: no scaling.
 
-    Raises FloatingPointError, which states `position` and `saved`, if the gradient is not finite.
+    Raises FloatingPointError, whose message contains `position` and `saved`, if the gradient is not finite.
     """
     try:
         norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], error_if_nonfinite=True)

@@ -23,11 +23,11 @@ FORMS = ("slide", "torch")
 
 
 def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
-    """The mean loss of a batch, and the number of terms in the mean.
+    """The mean loss of a batch, a scalar, and its weight: the number of terms in the mean.
 
-    For a model with a method `loss(batch)` this is its result: a mean over the rows, or a pair (mean, weight), such as a
-    mean over tokens and their number. For any other model it is the negative log-likelihood: minus the mean of
-    `log_prob(x)`, or of `log_prob(x, context)` if the batch is a pair.
+    For a model with a method `loss(batch)` the mean loss is its result: a mean over the rows, or a pair (mean, weight),
+    such as a mean over tokens and the number of tokens. For any other model it is the negative log-likelihood in nats:
+    minus the mean of `log_prob(x)`, or of `log_prob(x, context)` if the batch is a pair.
     """
     if not hasattr(model, "loss"):
         return -log_prob(model, batch).mean(), float(count(batch))
@@ -42,7 +42,7 @@ def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
 
 
 def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
-    """ln p of every row of the batch x or (x, context), (B,): the sum over its variables, in float32 or float64."""
+    """The log-likelihood of every row of the batch, x or (x, context), in nats: (B,), in float32 or float64."""
     x, *context = batch if isinstance(batch, tuple) else (batch,)
     with _explain_dtypes(model, batch):
         value = model.log_prob(x, *context)
@@ -53,7 +53,7 @@ def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
 
 
 def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) -> Float[Tensor, "B V"]:
-    """The smoothed distribution of each target, (B, V); `eps` and `form` as in `cross_entropy`."""
+    """The smoothed distribution of each target over V classes, (B, V); `eps` and `form` as in `cross_entropy`."""
     _check(V, eps, form)
     rest = eps / (V - 1) if form == "slide" else eps / V
     one_hot = F.one_hot(target, V).to(torch.get_default_dtype())
@@ -62,11 +62,13 @@ def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) 
 
 def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], eps: float | int = 0.0,
                   form: str = "torch", ignore: int | None = None) -> Float[Tensor, ""]:
-    r"""$-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$ in nats, with smoothed targets q and p the softmax of `logits`.
+    r"""Cross-entropy with label smoothing, $-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$, in nats.
 
-    eps     smoothing, 0 for exact targets
-    form    "torch" spreads eps over all classes, "slide" over the other classes only
-    ignore  target of padding, which is excluded from the mean
+    The distribution $p_i$ is the softmax of `logits[i]`, and $q_i$ is the smoothed distribution of `target[i]`.
+
+    eps     probability $\epsilon$ that smoothing moves away from the target; 0: no smoothing
+    form    "torch" spreads eps over all classes, "slide" over the classes other than the target
+    ignore  class that marks padding in `target`, which is excluded from the mean; None: there is no padding
 
     Slides: "Label smoothing". Paper: Szegedy et al. 2016. Raises ValueError if eps is outside [0, 1), if the form is
     unknown, or if no target remains.
@@ -76,7 +78,7 @@ def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], ep
     if ignore is not None:
         logits, target = logits[target != ignore], target[target != ignore]
     if target.numel() == 0:
-        raise ValueError("all elements of target are padding or masked out; expected at least one that counts toward the loss")
+        raise ValueError("target has no element, or only padding; expected at least one target that is not padding")
     return F.cross_entropy(logits, target, label_smoothing=eps * V / (V - 1) if form == "slide" else eps)
 
 

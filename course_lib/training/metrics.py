@@ -1,9 +1,9 @@
 r"""Metrics of a language model: perplexity, bits per token, bits per character, BLEU.
 
-With N symbols and $-\ln p(x)$ nats in all: perplexity is $\exp(\text{nats} / N)$, bits per token are
-$\text{nats} / (N \ln 2)$, bits per character $\text{nats} / (C \ln 2)$ with C the number of characters.
-Perplexities are comparable for the same tokens only. Bits per character are comparable across tokenizers if every
-character has a cost; words outside the vocabulary cost their spelling (`spelling_nats`).
+For a text x of N tokens and C characters with the negative log-likelihood $-\ln p(x)$, in nats, perplexity is
+$\exp(\text{nats} / N)$, bits per token are $\text{nats} / (N \ln 2)$, and bits per character are
+$\text{nats} / (C \ln 2)$. Perplexities are comparable only between models of the same tokens. Bits per character are
+comparable across tokenizers if words outside the vocabulary are included with their spelling (`spelling_nats`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ ROWS = 64                                                            # sequences
 
 @torch.no_grad()
 def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> tuple[float, int]:
-    """The negative log-likelihood of one text (T,) or of a list of texts, in nats, and the number of tokens.
+    """The negative log-likelihood of one text or of a list of texts, in nats, and the number of tokens.
 
-    context  prompt of P tokens, (P,), that precedes each text and is not scored; None: each text begins with the
-             model's start
+    tokens   ids of a text, (T,), or of several texts
+    context  prompt of P tokens, (P,), that precedes each text and is not scored; None: a text has no prompt
     """
     sequences = as_sequences(tokens, model.conditional.num_values)
     device = next((t.device for t in (*model.parameters(), *model.buffers())), None)
@@ -47,18 +47,18 @@ def perplexity(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] |
 
 
 def bits_per_token(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> float:
-    r"""$-\frac{1}{N} \log_2 p(x)$, in bits: the base-2 logarithm of the perplexity; arguments as in `nats`."""
+    r"""Bits per token, $-\frac{1}{N} \log_2 p(x)$: the base-2 logarithm of the perplexity; arguments as in `nats`."""
     total, count = nats(model, tokens, context)
     return bits(total) / count
 
 
 def bits_per_character(model: nn.Module, tokens: Tokens, characters: int, context: Integer[Tensor, "T"] | None = None,
                        spelling: float = 0.0) -> float:
-    r"""$-\log_2 p(x)$ divided by the number of characters of the text.
+    r"""Bits per character, $-\frac{1}{C} \log_2 p(x)$ for a text of C characters.
 
     tokens, context  as in `nats`
-    characters       length of the text
-    spelling         nats to add for words outside the vocabulary, see `spelling_nats`
+    characters       C, number of characters of the text, or of all texts
+    spelling         nats to add for the spelling of words outside the vocabulary, see `spelling_nats`
     """
     if characters < 1:
         raise ValueError(f"characters is {characters}; expected the length of the text, at least 1")
@@ -66,7 +66,7 @@ def bits_per_character(model: nn.Module, tokens: Tokens, characters: int, contex
 
 
 def spelling_nats(speller: nn.Module, words: Sequence[str], tokenizer) -> float:
-    """The negative log-likelihood of the spelling of words, in nats: each is a sequence of characters and an end symbol.
+    """The negative log-likelihood of the characters of all words, in nats; each word ends with the end symbol.
 
     speller    a language model of characters with a bos_id, over the vocabulary of `tokenizer`
     tokenizer  a `CharTokenizer` with an end symbol
@@ -94,14 +94,15 @@ class Bleu(NamedTuple):
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = "13a",
          lowercase: bool = False) -> Bleu:
-    r"""$100\, b \, (p_1 p_2 p_3 p_4)^{1/4}$ of a corpus, computed by sacrebleu.
+    r"""The BLEU score of a corpus, $100\, b \, (p_1 p_2 p_3 p_4)^{1/4}$, computed by sacrebleu.
 
-    $p_n$ is the clipped precision of n-grams, and $b = \min(1, e^{1 - r/c})$ the brevity penalty for hypotheses of length
-    c and references of length r.
+    $p_n$ is the clipped precision of n-grams, and $b = \min(1, e^{1 - r/c})$ is the brevity penalty, where c is the
+    total length of the hypotheses and r the total length of their references.
 
+    hypotheses  generated texts
     references  list of one or more reference texts for each hypothesis
     tokenize    "13a" for plain text, "none" for tokenized text
-    lowercase   ignore case
+    lowercase   convert all texts to lower case before
 
     Papers: Papineni et al. 2002; Post 2018 for the signature. Needs sacrebleu.
     """

@@ -8,7 +8,7 @@ from course_lib.basics import MLP
 
 
 @pytest.mark.parametrize("wrong, sentence", [
-    (lambda: MLP([3]), r"widths is \[3\]; expected the sizes of at least an input and an output"),
+    (lambda: MLP([3]), r"widths is \[3\]; expected two or more sizes, from input to output"),
     (lambda: MLP([3, 1], "swish"), "activation is 'swish'; expected one of sigmoid, tanh, relu, identity"),
     (lambda: MLP([3, 1])(torch.zeros(2, 4)), "x has 4 columns; expected 3, the number of inputs"),
     (lambda: MLP([3, 2, 1]).collapsed(), "activation is 'tanh'; expected 'identity'"),

@@ -32,11 +32,11 @@ def test_skips_parameters_without_gradient():
 
 @pytest.mark.parametrize("wrong, sentence", [
     (lambda: SGD([], lr=0.1), "parameters is empty; expected at least one"),
-    (lambda: SGD(ONE, lr=0), "lr is 0; expected a positive number"),
-    (lambda: SGD(ONE, lr=float("nan")), "lr is nan; expected a positive number"),
+    (lambda: SGD(ONE, lr=0), "lr is 0; expected a finite positive number"),
+    (lambda: SGD(ONE, lr=float("nan")), "lr is nan; expected a finite positive number"),
     (lambda: Momentum(ONE, lr=0.1, mu=1), "mu is 1; expected at least 0 and less than 1"),
     (lambda: Adam(ONE, betas=(0.9, 1.5)), r"betas\[1\] is 1.5; expected at least 0 and less than 1"),
-    (lambda: Adam(ONE, eps=0), "eps is 0; expected a positive number"),
+    (lambda: Adam(ONE, eps=0), "eps is 0; expected a finite positive number"),
     (lambda: AdamW(ONE, weight_decay=-1), "weight_decay is -1; expected 0 or more"),
 ])
 def test_bad_input(wrong, sentence):

@@ -29,7 +29,7 @@ def test_separable_classes_need_penalty():
     (lambda: LogisticRegression(2)(torch.zeros(1, 3)), "x has 3 columns; expected 2, the number of inputs"),
     (lambda: LogisticRegression(2).loss(torch.zeros(2, 2), torch.tensor([0, 2])), "y contains 2; expected 0 and 1 only"),
     (lambda: LogisticRegression(2).fit(torch.zeros(0, 2), torch.zeros(0)), "x has no rows; expected at least one"),
-    (lambda: gradient_descent(lambda b: b, torch.zeros(1), 0, 3), "lr is 0; expected a positive number"),
+    (lambda: gradient_descent(lambda b: b, torch.zeros(1), 0, 3), "lr is 0; expected a finite positive number"),
     (lambda: gradient_descent(lambda b: b, torch.zeros(1), 0.1, -1), "steps is -1; expected 0 or more"),
 ])
 def test_bad_input(wrong, sentence):

@@ -165,7 +165,7 @@ def test_ngram_on_gpu():
     (lambda: NGram(n=2, vocab_size=5).fit_counts([[0, 1], []]), "tokens contains an empty sequence"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([0, 7]), "tokens contains 7; expected 0 to 4, the ids of this vocabulary"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([0, -1]), "tokens contains -1"),
-    (lambda: NGram(n=2, vocab_size=5).fit_counts("abc"), "tokens is a string; expected integers 0 to 4, as encode"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts("abc"), "tokens is a string; expected integers 0 to 4, as tokenizer"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([[0.5, 1.0]]), "expected integers"),
     (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens contains bos_id = 0; expected texts without it, because the model prepends"),
     (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "tokens has no sequence of n = 4 symbols; expected at least"),

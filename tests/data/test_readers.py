@@ -44,8 +44,8 @@ def test_idx_truncated_as_gzip(tmp_path, images, cut):
 
 
 @pytest.mark.parametrize("raw, message", [
-    (lambda x: idx(x)[:-1], r"has 59 values; expected \(5, 3, 4\) by its header"),
-    (lambda x: idx(x) + b"\0", r"has 61 values; expected \(5, 3, 4\) by its header"),
+    (lambda x: idx(x)[:-1], r"has 59 values; expected the shape \(5, 3, 4\), which its header states"),
+    (lambda x: idx(x) + b"\0", r"has 61 values; expected the shape \(5, 3, 4\), which its header states"),
     (lambda x: b"\0\0\x0d" + idx(x)[3:], "starts with 00 00 0d 03"),
     (lambda x: idx(x)[:9], "starts with 00 00 08 03"),
     (lambda x: b"\0\0\x08", "starts with 00 00 08"),
@@ -145,7 +145,7 @@ def test_table(tmp_path):
     ("1,2,3\n", "has 1 rows; expected 2"),
     ("1,2,3\n4,5,6\n7,8,9\n", "has 3 rows; expected 2"),
     ("1,2,3\n4,5,nan\n", "contains nan; expected finite numbers"),
-    ("1,2,3\n4,5\n", r"table\.csv is not a table of numbers with these columns"),
+    ("1,2,3\n4,5\n", r"table\.csv is not a table of numbers with the columns \[0, 2\]"),
     ("1,2,3\n4,5,x\n", r"table\.csv is not a table of numbers"),
     ("1;2;3\n4;5;6\n", r"table\.csv is not a table of numbers"),
 ])

@@ -34,7 +34,7 @@ def test_smoothed_forms():
 
 
 def test_cross_entropy_nothing_to_count():
-    with pytest.raises(ValueError, match="all elements of target are padding or masked out; expected at least one"):
+    with pytest.raises(ValueError, match="target has no element, or only padding; expected at least one target"):
         cross_entropy(LOGITS[:1], TARGET[:1], ignore=0)
 
 

@@ -177,7 +177,7 @@ def test_optimizer_own_scheduler_checkpoint(tmp_path):
     model = FVSBN(6)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
     halving = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
-    with pytest.raises(ValueError, match="checkpoint was given, but the optimizer's learning rate was changed from outside"):
+    with pytest.raises(ValueError, match="the optimizer's learning rate was changed during the run"):
         fit(model, DATA, epochs=3, batch_size=47, optimizer=optimizer, callback=lambda report: halving.step(),
             checkpoint=tmp_path / "run.ckpt", **QUIET)
 

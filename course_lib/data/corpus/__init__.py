@@ -12,10 +12,12 @@ PARTS = ("train", "valid", "test")
 
 
 def load_prose(part: str | None = None) -> str:
-    """Return the prose, or one part of it: plain ASCII, one paragraph per line.
+    """Return the prose as one string: plain ASCII, one paragraph per line.
+
+    part  "train", "valid" or "test"; None: the whole text
 
     Each of the nine pieces has ten paragraphs: the first eight are "train", the ninth "valid", the tenth "test". The
-    parts therefore share no sentence, and all nine subjects occur in each part. Raises ValueError if the part is unknown.
+    parts therefore share no sentence, and all nine subjects occur in each part. Raises ValueError for an unknown part.
     """
     if part is not None and part not in PARTS:
         raise ValueError(f"part is {part!r}; expected one of {', '.join(PARTS)}, or None for the whole")
