@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from pathlib import Path
 
 from docutils import nodes
@@ -60,7 +59,8 @@ def text_of(node) -> str:
     return " ".join("".join(words(node)).split())
 
 
-GREEK = set("alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau phi chi psi omega lamda".split()) | {"lambda"}
+GREEK = dict(zip("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split(),
+                 "αβγδεζηθικλμνξπρστφχψω"))
 SYMBOLS = {"in": "∈", "le": "≤", "ge": "≥", "ne": "≠", "times": "×", "cdot": "·", "approx": "≈", "pm": "±", "to": "→", "infty": "∞",
            "sum": "∑", "prod": "∏", "nabla": "∇", "partial": "∂", "ell": "ℓ", "mid": "|", "top": "T", "ldots": "...", "dots": "...",
            "leftarrow": "←", "odot": "⊙"}
@@ -73,7 +73,8 @@ def plain(tex: str) -> str:
 
     def symbol(found: re.Match) -> str:
         name = found[1]
-        greek = unicodedata.lookup(f"GREEK {'CAPITAL' if name[0].isupper() else 'SMALL'} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}") if name.lower() in GREEK else ""
+        greek = GREEK.get(name.lower(), "")
+        greek = greek.upper() if name[0].isupper() else greek
         text = greek or SYMBOLS.get(name, name if name in NAMES else "")
         return text + found[2] if text else ""
 
