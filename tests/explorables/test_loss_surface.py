@@ -87,7 +87,7 @@ def dropped_at(x: float, y: float):
 
 BAD = [
     ({"surface": "hill"}, "surface is 'hill'; expected one of 'valley', 'bowl', 'saddle'"),
-    ({"start": [0.0, 3.0]}, r"start is \[0.0, 3.0\]; expected \(x, y\)"),
+    ({"start": [0.0, 3.0]}, r"start is \[0.0, 3.0\]; expected \[x, y\]"),
     ({"rates": [0.1] * 2}, "expected three numbers, each one of 0.003, 0.005"),
     ({"shown": [True]}, "shown has 1 entries; expected three"),
     ({"steps": 101}, "steps is 101; expected 0 to 100"),
