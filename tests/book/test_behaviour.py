@@ -121,6 +121,19 @@ def test_bar_and_contents_follow(visit):
         assert page.locator("#pst-page-toc-nav a.active").text_content().strip() == "Momentum and Adam"
 
 
+@pytest.mark.parametrize("place, face", [("section > p", "Source Serif 4"), ("h1", "Source Sans 3"), ("p code", "Source Code Pro")])
+def test_text_has_the_books_faces(visit, place, face):
+    """Whatever the first paint finds stays, so the faces must be there before it."""
+    with visit("book/05-nade.html", wait=False) as page:
+        session = page.context.new_cdp_session(page)
+        session.send("DOM.enable")
+        session.send("CSS.enable")
+        root = session.send("DOM.getDocument")["root"]["nodeId"]
+        node = session.send("DOM.querySelector", {"nodeId": root, "selector": f".bd-article {place}"})["nodeId"]
+        fonts = session.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+        assert fonts and all(font["isCustomFont"] and font["familyName"].startswith(face) for font in fonts), fonts
+
+
 def test_numbers_lead_to_formulas(visit):
     with visit("book/02-linear-models.html") as page:
         link = page.locator('.bd-article p a[href="#equation-2.4"]').first
