@@ -10,7 +10,7 @@ from torch import Tensor
 from course_lib.exercises.draws import integer
 from course_lib.exercises.remembered import with_rule
 
-Gate = tuple[int, Sequence[int], Tensor]          # factor i, variables `at`, pattern of their values
+Gate = tuple[int, Sequence[int], Tensor, float]   # factor i, variables `at`, pattern of their values, what it adds to the logit
 
 
 def conditionals_of(W: Tensor, c: Tensor, gates: Sequence[Gate] = ()) -> Callable[[Tensor], Tensor]:
@@ -18,16 +18,16 @@ def conditionals_of(W: Tensor, c: Tensor, gates: Sequence[Gate] = ()) -> Callabl
     the values of the pattern, and in no others."""
     def conditionals(x: Tensor) -> Tensor:
         total = F.linear(x.to(W.dtype), W, c)
-        for i, at, pattern in gates:
-            total[:, i] = total[:, i] + 1.5 * (x[:, at] == pattern).all(1)
+        for i, at, pattern, added in gates:
+            total[:, i] = total[:, i] + added * (x[:, at] == pattern).all(1)
         return total.sigmoid()
 
     return with_rule(f"conditionals takes x of shape (B, {len(c)}), a tensor of 0 and 1.", conditionals)
 
 
-def gate(generator, i: int, at: Sequence[int]) -> Gate:
+def gate(generator, i: int, at: Sequence[int], added: float = 1.5) -> Gate:
     """A gate whose pattern has two zeros and two ones at least: who flips one variable of all zeros, or of all ones, does not
     open it. `at` needs four variables."""
     pattern = torch.zeros(len(at))
     pattern[torch.randperm(len(at), generator=generator)[:integer(generator, 2, len(at) - 2)]] = 1
-    return i, at, pattern
+    return i, at, pattern, added

@@ -23,13 +23,18 @@ def all_states(n):
     return torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)))         # (2^n, n)
 
 
+@exercise.step
+def over_states(moves):
+    return moves.amax(dim=0)
+
+
 def largest_moves(conditionals, states):
     """In row i and column j by how much flipping x_j moves the probability of x_i, at most, (n, n)."""
     columns = []
     for j in range(states.shape[1]):
         flipped = states.clone()
         flipped[:, j] = 1 - flipped[:, j]
-        columns.append((conditionals(flipped) - conditionals(states)).abs().amax(dim=0))
+        columns.append(over_states((conditionals(flipped) - conditionals(states)).abs()))
     return torch.stack(columns, dim=1)
 
 
@@ -55,6 +60,13 @@ def find_leaks_reference(conditionals, n):
     "Flip x_j in each of the 2^n states.")
 def few_states(n):
     return all_states.original(n)[:1]
+
+
+@exercise.misconception(
+    over_states,
+    "You average the change over the states, which hides a dependence that occurs in few of them. Take the largest change.")
+def averaged(moves):
+    return moves.mean(dim=0)
 
 
 @exercise.misconception(
@@ -113,7 +125,8 @@ def leak_cases(generator):
         W, c = normal(generator, n, n, scale=0.5).tril(-1), normal(generator, n, scale=0.3)    # no sigmoid is flat at the gates
         gates = [gate(generator, i, at) for i, at in
                  ((0, list(range(n))), (n - 2, [*range(n - 2), n - 1]), (n - 1, list(range(n))))]
-        W[1], W[2] = 0.0, 0.0                   # the probabilities of these two stay near one half, where a leak shows best
+        W[1:4] = 0.0                            # the probabilities of these three stay near one half, where a leak shows best
+        gates.append(gate(generator, 3, list(range(n)), 0.06))                  # weak, and in one state alone
         W[1, 1], W[2, n - 1] = (0.02 + 0.02 * torch.rand(2, generator=generator)).tolist()
         cases.append((conditionals_of(W, c, gates), n))
     return cases

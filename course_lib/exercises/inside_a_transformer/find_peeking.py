@@ -78,6 +78,16 @@ def one_feature(x, j, generator):
 
 @exercise.misconception(
     with_position_replaced,
+    "You add the same number to all features of a position. A layer that subtracts the mean of the features does not see it: change "
+    "each feature by another number.")
+def same_shift(x, j, generator):
+    other = x.clone()
+    other[:, j] += 2 * torch.randn(len(x), 1, generator=generator)
+    return other
+
+
+@exercise.misconception(
+    with_position_replaced,
     "You change position j and all after it. Then a position that depends on the last one seems to depend on those before it "
     "too. Change position j alone.")
 def suffix(x, j, generator):
@@ -116,6 +126,8 @@ def suspect(generator: torch.Generator, T: int, d: int, kind: str, paths: list[t
 
     def layer(x: Tensor) -> Tensor:
         x = x.detach().double()
+        if kind == "centered":
+            x = x - x.mean(dim=-1, keepdim=True)
         scores, v = x @ Wq @ (x @ Wk).mT / math.sqrt(d), x @ Wv               # (B, T, T), (B, T, d)
         if kind == "softmax first":
             weights = scores.softmax(-1) * sees
@@ -136,6 +148,7 @@ FORMULAS = {                                             # what a learner is tol
     "sound": "softmax(scores, masked) v",
     "one too far": "softmax(scores, masked, one row one too far) v",
     "softmax first": "(softmax(scores) * mask) v",
+    "centered": "softmax(scores, masked) v, for x minus its mean over the features",
 }
 
 
@@ -146,6 +159,7 @@ def peeking_cases(generator):
     return [(suspect(generator, T - 2, d, "softmax first"), T - 2, d),
             (suspect(generator, T - 1, d, "sound", hidden[:1]), T - 1, d),
             (suspect(generator, T, d, "sound"), T, d),
+            (suspect(generator, T, d, "centered", hidden), T, d),
             (suspect(generator, T, d, "one too far", hidden), T, d)]
 
 

@@ -133,7 +133,7 @@ def model(generator, n: int, kind: str):
         W[order[1], order[1]] = 0.9
     if kind == "half":
         W[order[2], order[1]] = 0.0
-        gates.append((order[2], [order[1], order[0]], torch.ones(2)))
+        gates.append((order[2], [order[1], order[0]], torch.ones(2), 1.5))
     if kind == "late":
         for late in (n - 2, n - 1):
             W[order[late]] = 0.0

@@ -46,6 +46,15 @@ def always_b(mask, kind):
     return causal_mask.original(mask, "B")
 
 
+@exercise.misconception(
+    causal_mask,
+    "You divide the input channels into colors by the width of the output's blocks. Input channel i has the color i // (c_in // 3).")
+def blocks_of_the_output(mask, kind):
+    c_out, c_in, k, _ = mask.shape
+    colors = (torch.arange(c_in) // (c_out // 3)).clamp(max=2)
+    return pixelcnn_rgb_mask_reference(c_out, 3, k, kind)[:, colors]
+
+
 @exercise.misconception(leaks, "Your list holds entries that are 0 and could be 1. They lose information; they do not leak any.")
 def missing_too(mask, causal):
     return mask != causal
@@ -96,8 +105,11 @@ def leak_cases(generator):
     found = [(pixelcnn_rgb_mask_reference(6, 3, 3, kind), kind) for kind in "AB"]
     for kind, k in (("A", 3), ("B", 3), ("A", 5), ("B", 5)):
         c_out, c_in = 3 * integer(generator, 2, 3), 3 * integer(generator, 1, 2) if kind == "B" else 6
+        if (kind, k) == ("B", 5):
+            c_in = 3                                                             # fewer channels than the output has
         c, mask = k // 2, pixelcnn_rgb_mask_reference(c_out, c_in, k, kind)
         mask[integer(generator, 0, c_out // 3 - 1), c_in - 1, c, c] = 1          # red reads blue
+        mask[c_out // 3, c_in - 1, c, c] = 1                                     # green reads blue
         mask[c_out - 1, integer(generator, 0, c_in - 1), c, c + 1] = 1           # the pixel to the right
         mask[integer(generator, 0, c_out - 1), 0, k - 1, integer(generator, 0, k - 1)] = 1        # a row below
         third = integer(generator, 0, 2)

@@ -173,6 +173,14 @@ def _(conditionals, n):
     return beyond(moves(conditionals, every(n)), 0.05)
 
 
+@wrong("find_leaks: the mean over the states", called="averaged")
+def _(conditionals, n):
+    x = every(n)
+    flipped = [torch.where(torch.arange(n) == j, 1 - x, x) for j in range(n)]
+    mean = torch.stack([(conditionals(y) - conditionals(x)).abs().mean(0) for y in flipped], 1)
+    return beyond(mean, 1e-3)
+
+
 @wrong("find_leaks: variable by variable, not sorted", called="by_variable")
 def _(conditionals, n):
     return [(i, j) for j in range(n) for i in range(j + 1) if moves(conditionals, every(n))[i, j] > 1e-6]

@@ -43,6 +43,14 @@ def _(layer, T, d):
     return [(i, j) for i in range(T) for j in range(i + 1, T)]
 
 
+@wrong("find_peeking: all features of a position raised alike", called="same_shift")
+def _(layer, T, d):
+    x = 2 * torch.randn(200, T, d, generator=torch.Generator().manual_seed(8))
+    raised = [torch.where((torch.arange(T) == j)[:, None], x + 3, x) for j in range(T)]
+    moved = [(layer(y) - layer(x)).abs().amax((0, 2)) > 1e-6 for y in raised]
+    return [(i, j) for i in range(T) for j in range(i + 1, T) if moved[j][i]]
+
+
 @wrong("find_peeking: only the last position is changed")
 def _(layer, T, d):
     generator = torch.Generator().manual_seed(2)

@@ -109,6 +109,14 @@ def _(mask, kind):
     return sorted(map(tuple, ((mask - by_colors(*mask.shape[:3], kind)) > 0).nonzero().tolist()))
 
 
+@wrong("find_color_leaks: one width of blocks for both axes", called="blocks_of_the_output")
+def _(mask, kind):
+    c_out, _, k, _ = mask.shape
+    width, centre = c_out // 3, (k // 2, k // 2)
+    return [(o, i, r, c) for o, i, r, c in map(tuple, mask.nonzero().tolist())
+            if (r, c) > centre or (r, c) == centre and (i // width > o // width or kind == "A" and i // width == o // width)]
+
+
 @wrong("find_color_leaks: channels for colours")
 def _(mask, kind):
     c_out, c_in, k, _ = mask.shape
