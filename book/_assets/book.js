@@ -48,7 +48,11 @@
     const update = () => {
       waits = false;
       const last = heads.findLastIndex(head => head && head.getBoundingClientRect().top < window.innerHeight / 4);
-      links.forEach((link, k) => { link.classList.toggle("active", k === last); link.toggleAttribute("aria-current", k === last); });
+      links.forEach((link, k) => {
+        link.classList.toggle("active", k === last);
+        if (k === last) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      });
       for (const entry of entries) entry.classList.toggle("active", last >= 0 && entry.contains(links[last]));
       const past = title.getBoundingClientRect().bottom < 48;
       where.textContent = past ? [own(title), last < 0 ? "" : own(links[last])].filter(Boolean).join(" \u203a ") : "";

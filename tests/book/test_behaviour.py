@@ -118,7 +118,7 @@ def test_bar_and_contents_follow(visit):
         page.evaluate("document.querySelector('#momentum-and-adam h2').scrollIntoView()")
         page.wait_for_function("document.querySelector('.course-where').textContent.endsWith('› Momentum and Adam')")
         assert where.text_content().startswith("2 Linear models")
-        assert page.locator("#pst-page-toc-nav a.active").text_content().strip() == "Momentum and Adam"
+        assert page.locator("#pst-page-toc-nav a[aria-current=true]").text_content().strip() == "Momentum and Adam"
 
 
 @pytest.mark.parametrize("place, face", [("section > p", "Source Serif 4"), ("h1", "Source Sans 3"), ("p code", "Source Code Pro")])
@@ -147,6 +147,7 @@ def test_magnifier_beside_the_words(visit):
         text = field.bounding_box()["x"] + field.evaluate("field => parseFloat(getComputedStyle(field).paddingLeft)")
         icon = page.locator(".bd-article-container .bd-search svg").first.bounding_box()
         assert icon["x"] + icon["width"] <= text
+        assert "\\" not in page.locator("#search-results").text_content()          # formulas are shown without TeX's commands
 
 
 def test_search_by_keyboard(visit):
