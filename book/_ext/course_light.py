@@ -47,7 +47,6 @@ def lighter(app, exception) -> None:
         text = images_late(figures_late(text, site, root), site, root)
         pages[file] = SCRIPT.sub("<script defer ", text)
     sheet = joined(site / "_static", sheets, rules, words(site, pages.values()))
-    face = written(site / "_static", faces(site / "_static", sheets).encode(), ".js")
     (site / "_static" / JOINED).write_text(sheet, "utf-8", newline="\n")
     for name in (*sheets, "basic.css", "scripts/fontawesome.js"):                   # a later build writes them again, before this
         for old in (site / "_static" / name, site / "_static" / f"{name}.map"):
@@ -57,7 +56,7 @@ def lighter(app, exception) -> None:
         if found := ROOT.search(text):
             link = f'<link rel="stylesheet" href="{found[1]}_static/{JOINED}?v={digest}" />\n'
             first = LINK.search(text).start()
-            head = (THEME + f'<script src="{found[1]}_static/{face}"></script>\n') * (file in fresh) + link
+            head = (THEME + baseline(site / "_static", text)) * (file in fresh) + link
             text = text[:first] + head + LINK.sub("", text[first:])
         if text != before[file]:
             file.write_text(text, "utf-8", newline="\n")
@@ -84,6 +83,15 @@ def set_formulas(renderer: Path, pages: dict[Path, str], fresh: list[Path]) -> s
     for file in fresh:
         pages[file] = ENGINE.sub("", FORMULA.sub(lambda found: found[1] + known[tex(found)] + found[4], pages[file]))
     return answer["sheet"]
+
+
+def baseline(static: Path, text: str) -> str:
+    """Glyphs get their height from a face without any. It has to be there at the first paint, or lines would shift: so it is in the page."""
+    face = static / "vendor/mathjax/MathJax_Zero.woff"
+    if "<mjx-container" not in text or not face.is_file():
+        return ""
+    return (f'<script>document.fonts.add(new FontFace("MJXZERO", Uint8Array.from(atob("{base64.b64encode(face.read_bytes()).decode()}"), '
+            'letter => letter.charCodeAt(0))));</script>\n')
 
 
 def tex(found: re.Match) -> tuple[str, bool]:
@@ -215,29 +223,9 @@ def joined(static: Path, sheets: list[str], formulas: str, names: set[str]) -> s
     for sheet in sheets:
         text = (static / sheet).read_text("utf-8")
         text = IMPORT.sub(lambda found, folder=(static / sheet).parent: (folder / found[1]).read_text("utf-8"), text)
-        parts.append(FACE.sub("", text) if sheet == OWN else occurring(text, names))
+        parts.append(text if sheet == OWN else occurring(text, names))
     text = "\n".join([*parts, occurring(formulas, names)]).replace('@charset "UTF-8";', "")
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
-
-
-FACE = re.compile(r'@font-face \{ font-family: "([^"]+)";(.*?)src: url\("([^"]+\.woff2)"\) format\("woff2"\); \}\n', re.S)
-ZERO = ("MJXZERO", "", "vendor/mathjax/MathJax_Zero.woff")    # from it the glyphs of formulas have their height
-
-
-def faces(static: Path, sheets: list[str]) -> str:
-    """A script that adds the faces from its own text: they are there at the first paint, so nothing shifts and no page mixes faces.
-
-    The rules of a style sheet would load them later, those within the style sheet too.
-    """
-    own = (static / OWN).read_text("utf-8") if OWN in sheets else ""
-    lines = ["const add = (name, data, how) => document.fonts.add(new FontFace(name, Uint8Array.from(atob(data), "
-             "letter => letter.charCodeAt(0)), how));"]
-    for name, how, address in [ZERO, *FACE.findall(own)]:
-        if (static / address).is_file():
-            data = base64.b64encode((static / address).read_bytes()).decode()
-            look = {key: value.strip() for key, value in re.findall(r"font-(style|weight): ([^;]+);", how)}
-            lines.append(f"add({json.dumps(name)}, {json.dumps(data)}, {json.dumps(look)});")
-    return "\n".join(lines) + "\n"
 
 
 def words(site: Path, pages) -> set[str]:

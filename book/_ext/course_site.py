@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,9 @@ from xml.sax.saxutils import escape
 
 from docutils import nodes
 
+FACES = [f"vendor/fonts/{name}.woff2" for name in (
+    "source-serif-4-latin-400-normal", "source-serif-4-latin-400-italic", "source-serif-4-latin-700-normal", "source-sans-3-latin-400-normal",
+    "source-sans-3-latin-600-normal", "source-code-pro-latin-400-normal", "source-code-pro-latin-600-normal")]
 LENGTH = 200                                                 # what a result of a search shows of a description
 MISSING = """<!DOCTYPE html>
 <html lang="en">
@@ -76,6 +80,10 @@ def head(app, pagename, templatename, context, doctree) -> None:
     lines = [f'<meta {name} content="{html.escape(text, quote=True)}" />' for name, text in tags.items() if text]
     if chapter := re.match(r"book/(\d+)-", pagename):
         lines.append(f'<style>:root {{ --course-chapter: "{int(chapter[1])}."; }}</style>')
+    faces = [context["pathto"](f"_static/{face}", 1) for face in FACES if (Path(app.srcdir) / "build" / "static" / face).exists()]
+    if faces:                                                # a page that is opened from a disk may not preload
+        lines.append('<script>if (location.protocol !== "file:") for (const href of ' + json.dumps(faces) + ') document.head.append(Object.assign('
+                     'document.createElement("link"), { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "anonymous", href }));</script>')
     context["metatags"] = context.get("metatags", "") + "\n".join(lines) + "\n" * bool(lines)
 
 

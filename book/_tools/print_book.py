@@ -145,13 +145,11 @@ def joined(site: Path, here: Path) -> str:
         contents.append(f'<li><a href="#{key(name)}">{html.escape(title)}</a></li>')
         parts.append(lxml_html.tostring(text, encoding="unicode", with_tail=False))
     first = site / f"{names[0]}.html"
-    head = lxml_html.fromstring(first.read_bytes())                          # the style sheet, and the script with the faces
-    sheets, scripts = ([relative((first.parent / urlsplit(link).path).resolve(), here) for link in head.xpath(path)]
-                       for path in ("//link[@rel='stylesheet']/@href", "//head/script[not(@defer)]/@src"))
+    sheets = [relative((first.parent / urlsplit(link).path).resolve(), here) for link in lxml_html.fromstring(
+        first.read_bytes()).xpath("//link[@rel='stylesheet']/@href")]
     return PAGE.format(title=config["title"], author=f"<p>{config['author']}</p>" if config["author"] else "",
                        site=relative(site, here), contents="\n".join(contents), parts="\n".join(parts),
-                       sheets="\n".join([*(f'<link rel="stylesheet" href="{sheet}">' for sheet in dict.fromkeys(sheets)),
-                                         *(f'<script src="{script}"></script>' for script in dict.fromkeys(scripts))]))
+                       sheets="\n".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in dict.fromkeys(sheets)))
 
 
 def printed(site: Path, target: Path, browser) -> list[str]:
