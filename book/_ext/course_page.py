@@ -1,4 +1,4 @@
-"""The body of a page: what stands before its first figure, where its lines break, and links to its formulas."""
+"""The body of a page: what stands before its first figure, which figures follow the theme, where lines break, links to formulas."""
 from __future__ import annotations
 
 import ast
@@ -28,6 +28,18 @@ def only_imports(code: str) -> bool:
         return all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in ast.parse(code).body)
     except SyntaxError:                                              # a magic command, for example
         return False
+
+
+SHOWS_PIXELS = re.compile(r"\bimshow\(|\bshow\.(images|matrices|readers)\(")
+
+
+def charts_follow_theme(app, doctree) -> None:
+    """Mark charts, which the style sheet inverts on a dark page. Pixels keep their colors: the text calls them black and white."""
+    for cell in [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
+        code = next(cell.findall(nodes.literal_block), None)
+        if code is not None and not SHOWS_PIXELS.search(code.astext()):
+            for image in cell.findall(nodes.image):
+                image["classes"] += ["course-chart"] * image["uri"].endswith(".png")
 
 
 def punctuation_stays(app, doctree) -> None:
@@ -73,6 +85,7 @@ def equations_are_linked(app, doctree) -> None:
 def setup(app):
     app.connect("builder-inited", find_equations)
     app.connect("doctree-read", start_with_the_subject)
+    app.connect("doctree-read", charts_follow_theme)
     app.connect("doctree-read", punctuation_stays)
     app.connect("doctree-read", equations_are_linked)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -240,16 +240,28 @@ def test_start_page_figures_by_keyboard(visit, width):
         assert page.faults == []
 
 
-@pytest.mark.parametrize("scheme, ground", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 24, 30)")])
-def test_drawings_theme(visit, scheme, ground):
-    """A corner of the picture has the ground of its theme, as the browser paints it."""
+def corner(page, picture) -> tuple[int, int, int]:
+    """The color at the upper right corner of a picture, as the browser paints it."""
     import io
 
     from PIL import Image
 
+    picture.scroll_into_view_if_needed()
+    page.wait_for_function("e => e.complete && e.naturalWidth", arg=picture.element_handle())
+    image = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
+    return image.getpixel((image.width - 20, 20))
+
+
+@pytest.mark.parametrize("scheme, ground", [("light", (255, 255, 255)), ("dark", (20, 24, 30))])
+def test_drawings_theme(visit, scheme, ground):
     with visit(INTRO, scheme=scheme) as page:
-        picture = page.locator(".course-strip img").last
-        picture.scroll_into_view_if_needed()
-        page.wait_for_function("e => e.complete && e.naturalWidth", arg=picture.element_handle())
-        image = Image.open(io.BytesIO(picture.screenshot())).convert("RGB")
-        assert f"rgb{image.getpixel((image.width - 20, 20))}" == ground
+        assert corner(page, page.locator(".course-strip img").last) == ground
+
+
+def test_charts_theme(visit):
+    """In the dark theme a chart has the ground of the page and readable lines; black pixels, of which the text speaks, stay black."""
+    with visit("book/01-chain-rule.html", scheme="dark") as page:
+        chart, digits = (page.locator(f"img[alt^='{words}']") for words in ("Training, validation and test loss", "Six handwritten digits"))
+        assert corner(page, chart) == (18, 18, 18) and min(corner(page, digits)) > 200
+    with visit("book/02-linear-models.html") as page:
+        assert corner(page, page.locator("img.course-chart").first) == (255, 255, 255)
