@@ -250,7 +250,7 @@ class AutoregressiveModel(nn.Module):
             raise ValueError(f"length is {length}; expected at least 1, because {type(self).__name__} has no fixed "
                              "number of variables")
         if self.n is not None and length not in (None, self.n):
-            raise ValueError(f"length is {length}; this model has {self.n} variables")
+            raise ValueError(f"length is {length}; expected None or {self.n}, the number of variables of this model")
         return self.n or length
 
     def variable_at(self, k: int) -> int:

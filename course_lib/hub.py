@@ -131,14 +131,14 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
     JSON cannot represent the config, or if a value is outside the range of `dtype`.
     """
     if not isinstance(card, Card):
-        raise ValueError(f"card is {_brief(card)}; expected a hub.Card, with the model, and the name, license and "
-                         "source of the data")
+        raise ValueError(f"card is {_brief(card)}; expected hub.Card(model, data, licence, citation): the model in one "
+                         "sentence, and the name, license and source of its data")
     for what, needed in (("model", "the model in one sentence"), ("data", "the name of the data set"),
                          ("licence", "the license of the data"), ("citation", "the source of the data")):
         if not str(getattr(card, what) or "").strip():
-            raise ValueError(f"card.{what} is empty; expected {needed}")
+            raise ValueError(f"card.{what} is {getattr(card, what)!r}; expected a text, {needed}")
     if not name or Path(name).name != name or name.startswith("."):
-        raise ValueError(f"name is {name!r}; expected a plain file name, without folder and suffix, "
+        raise ValueError(f"name is {name!r}; expected a plain file name, such as 'my-model', without folder and suffix, "
                          "that does not begin with a dot")
     folder = Path(folder)
     built = _encode(model)
@@ -149,8 +149,8 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
     try:
         text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"card or config of {type(model).__name__} cannot be stored as JSON: {error}; expected only "
-                         "text, finite numbers, booleans, None, lists and dicts") from error
+        raise ValueError(f"card, or the config of model, a {type(model).__name__}, cannot be stored as JSON ({error}); expected "
+                         "only text, finite numbers, booleans, None, lists and dicts in both") from error
     write_atomically(folder / f"{name}.safetensors", weights)
     write_atomically(folder / f"{name}.md", card.markdown(name).encode())
     write_atomically(folder / f"{name}.json", text.encode())

@@ -93,7 +93,7 @@ CALLS = [
      "given contains 0.5 at [1, 2]; a Bernoulli variable takes 0 or 1"),
     ("given NaN", (3,), {"given": with_one(NAN), "known": YES},
      "given contains nan at [1, 2]; a Bernoulli variable takes 0 or 1"),
-    ("another length", (3,), {"length": 5}, "length is 5; this model has 4 variables"),
+    ("another length", (3,), {"length": 5}, "length is 5; expected None or 4, the number of variables of this model"),
 ]
 
 
@@ -175,9 +175,9 @@ MADE = [
      "parents[1] is [0]; expected distinct variables from [], which come before variable 1 in the order"),
     ("a mixture of none", lambda: Mixture([]), "models is empty; expected at least one model"),
     ("a mixture of sizes", lambda: Mixture([FVSBN(3), FVSBN(4)]),
-     "models have [3, 4] variables; expected the same number n in all models"),
+     "models contains models of [3, 4] variables; expected the same number n in all models"),
     ("a mixture of families", lambda: Mixture([Linear(2), Linear(2, Categorical(3))]),
-     "models have the families ['Bernoulli()', 'Categorical(3)']; expected the same family in all models"),
+     "models contains models of the families ['Bernoulli()', 'Categorical(3)']; expected the same family in all models"),
     ("a joint that sums to two", lambda: Tabular.from_joint(torch.full((2, 2), 0.5)),
      "joint sums to 2 with minimum 0.5; expected probabilities of at least 0 that sum to 1"),
     ("a negative joint", lambda: Tabular.from_joint(torch.tensor([1.5, -0.5])),

@@ -36,7 +36,7 @@ CALLS = {
         "ValueError: x_i is 7.0; expected a tensor of shape (2,), a value for each row of the state",
     "hub.save(FVSBN(4), FOLDER, 'x', None)": "ValueError: card is None; expected a hub.Card",
     "hub.save(FVSBN(4), FOLDER, 'x', {'model': 'm'})": "ValueError: card is of type dict; expected a hub.Card",
-    "hub.save(FVSBN(4), FOLDER, 'x', hub.Card('m', 'd', None, 'c'))": "ValueError: card.licence is empty",
+    "hub.save(FVSBN(4), FOLDER, 'x', hub.Card('m', 'd', None, 'c'))": "ValueError: card.licence is None; expected a text, the license of the data",
     "hub.Card('m', 'd')": "TypeError: Card.__init__() missing 2 required positional arguments: 'licence' and 'citation'",
     "fit(FVSBN(4), DataLoader([(torch.zeros(4), 'label')] * 3, 2), epochs=1, progress=False)":
         "TypeError: a batch of train contains a str; expected tensors",

@@ -29,7 +29,7 @@ def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
     pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
     if len(pairs) == 0:
-        raise ValueError("tokens has no two adjacent symbols; expected at least one bigram")
+        raise ValueError("tokens has only texts of one symbol; expected a text of at least two symbols, so that there is a bigram")
     pairs, count = torch.unique(pairs, return_counts=True)
     return Bigrams((pairs // vocab_size).numpy(), (pairs % vocab_size).numpy(), count.double().numpy(),
                    torch.bincount(torch.cat(sequences), minlength=vocab_size).numpy())

@@ -133,7 +133,7 @@ def _check_classes(classes: Tensor, bos_id: int | None) -> int:
         raise ValueError(f"classes goes from {int(classes.min())} to {size - 1} with {len(classes.unique())} distinct values; "
                          "expected every class from 0 to the largest to have at least one word")
     if size < 2:
-        raise ValueError("classes has one class; expected at least two")
+        raise ValueError("classes is 0 for all words, so there is one class; expected at least two")
     if bos_id is not None and not 0 <= bos_id < len(classes):
         raise ValueError(f"bos_id is {bos_id}; expected 0 to {len(classes) - 1}, the ids of this vocabulary")
     if bos_id is not None and int((classes == classes[bos_id]).sum()) > 1:

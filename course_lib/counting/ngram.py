@@ -100,7 +100,7 @@ class NGram(AutoregressiveModel):
         successors, not to V.
         """
         if self.histories is None:
-            raise ValueError("this n-gram has no counts; call fit_counts first, because predictions need them")
+            raise ValueError("the n-gram model has no counts, which its predictions need; call fit_counts(tokens) first")
         dtype, tree, k = self.allowed.dtype, self.histories, torch.arange(self.memory + 1, device=self.allowed.device)
         h = tree.walk(history)                                       # (..., L): levels 0..m, -1 if unseen
         total, types = tree.total[h].to(dtype), tree.types[h].to(dtype)
@@ -127,8 +127,8 @@ class NGram(AutoregressiveModel):
         """The history of the first symbol, (B, m): the last m symbols of m times `bos_id`, if given, and the prompt."""
         device = self.allowed.device
         if context is None and self.bos_id is None and self.memory > 0:
-            raise ValueError(f"context is None; without a bos_id, a {self.memory + 1}-gram needs a "
-                             f"prompt, (B, P) with P at least {self.memory}")
+            raise ValueError(f"context is None; expected a prompt (B, P) with P at least {self.memory}, n - 1, because this model "
+                             "has no bos_id")
         parts = [torch.full((batch, self.memory if self.bos_id is not None else 0), self.bos_id or 0, device=device)]
         if context is not None:
             parts.append(check_prompt(self, context, batch, self.memory if self.bos_id is None else 0).to(device))
@@ -179,7 +179,8 @@ class NGram(AutoregressiveModel):
         sequences = [s.to(self.allowed.device) for s in as_sequences(tokens, self.vocab_size, name, self.bos_id)]
         rows = windows(sequences, self.memory, self.bos_id)
         if len(rows) == 0:
-            raise ValueError(f"{name} has no sequence of n = {self.memory + 1} symbols; expected at least one")
+            raise ValueError(f"{name} has sequences of at most {max(map(len, sequences))} symbols; expected a sequence of at "
+                             f"least n = {self.memory + 1} symbols, or a model with bos_id")
         return rows
 
     def _set(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:

@@ -81,7 +81,8 @@ class Entry:
         for file in (*self.packed, *self.files):
             if file.name == name:
                 return file
-        raise KeyError(f"{self.name} has no file {name}")
+        raise KeyError(f"name is {name!r}; expected a file of the data set {self.name!r}, one of "
+                       f"{', '.join(file.name for file in (*self.packed, *self.files))}")
 
 
 def find(name: str) -> Entry:

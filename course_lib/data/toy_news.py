@@ -82,8 +82,8 @@ def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instruct
     """
     wrong = [field for field in fields if field not in FIELDS]
     if wrong or not fields or slide and tuple(fields) != ("topic",):
-        raise ValueError(f"fields is {tuple(fields)} and slide is {slide}; expected one or more of "
-                         f"{', '.join(FIELDS)}, and only the topic if slide is True")
+        raise ValueError(f"fields is {tuple(fields)} and slide is {slide}; expected fields to contain one or more of "
+                         f"{', '.join(map(repr, FIELDS))}, or only 'topic' if slide is True")
     asked = SLIDE if slide else (TELL, *" and ".join(fields).split())
     answer = " , ".join(news.fields[field] for field in fields)
     return Instructed((BOS, *asked, OPEN, *news.words, OPEN, ASK), (*answer.split(), END))

@@ -173,5 +173,6 @@ def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pai
         best = w[:len(table), :table.shape[1]].argmax(dim=1)
         hits += [bool(table[t, best[t]]) for t, word in enumerate(pair.target) if word not in without]
     if not hits:
-        raise ValueError("pairs has no target word to score; expected at least one")
+        raise ValueError(f"pairs has {len(pairs)} pairs and no target word to score, where without is {list(without)}; "
+                         "expected at least one target word that is not in without")
     return sum(hits) / len(hits)

@@ -49,14 +49,15 @@ def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int
     """
     name = type(model).__name__
     if not hasattr(model, "predict"):
-        raise TypeError(f"{name} has no method predict; expected a model that predicts one variable at a time")
+        raise TypeError(f"model is a {name}, which has no method predict; expected a model that predicts one variable "
+                        "at a time")
     V = model.conditional.num_values
     if V is None:
         raise TypeError(f"{name} models continuous variables; expected a model of discrete variables (its sample works for both)")
     if eos_id is not None and model.n is not None:
         raise ValueError(f"eos_id is {eos_id}; expected None, because {name} has a fixed number of variables ({model.n})")
     if eos_id is not None and not 0 <= eos_id < V:
-        raise ValueError(f"eos_id is {eos_id}; expected 0 to {V - 1}, a value of this model")
+        raise ValueError(f"eos_id is {eos_id}; expected 0 to {V - 1}, one of the {V} values of a variable, or None")
     return model.length_for(length), V
 
 

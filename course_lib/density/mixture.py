@@ -36,10 +36,10 @@ class Mixture(nn.Module):
             raise ValueError("models is empty; expected at least one model")
         sizes = sorted({m.n for m in models}, key=str)
         if len(sizes) > 1:
-            raise ValueError(f"models have {sizes} variables; expected the same number n in all models")
+            raise ValueError(f"models contains models of {sizes} variables; expected the same number n in all models")
         families = sorted({repr(m.conditional) for m in models})
         if len(families) > 1:
-            raise ValueError(f"models have the families {families}; expected the same family in all models")
+            raise ValueError(f"models contains models of the families {families}; expected the same family in all models")
         self.models = nn.ModuleList(models)
         self.n, self.conditional = models[0].n, models[0].conditional
 

@@ -61,9 +61,10 @@ def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], e
     Raises ValueError for arguments out of range.
     """
     if not 0 <= end < len(names):
-        raise ValueError(f"end is {end}; expected 0 to {len(names) - 1}")
+        raise ValueError(f"end is {end}; expected 0 to {len(names) - 1}, the id of one of the {len(names)} names")
     if length < 1 or not 1 <= keep <= len(names):
-        raise ValueError(f"length is {length} and keep is {keep}; expected length >= 1 and 1 <= keep <= {len(names)}")
+        raise ValueError(f"length is {length} and keep is {keep}; expected length >= 1 and 1 <= keep <= {len(names)}, "
+                         "the number of names")
     rows: dict[tuple[int, ...], dict[int, float]] = {}
     front, least = [()], 1.0
     while front and len(front[0]) < length:                          # all prefixes of one length

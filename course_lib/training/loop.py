@@ -188,7 +188,8 @@ def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data,
             parts.append((mean.detach(), weight))
     total, weights = sum(float(mean) * weight for mean, weight in parts), sum(weight for _, weight in parts)
     if weights <= 0:
-        raise ValueError(f"the weights that loss(batch) returned sum to {weights} over a batch; expected more than 0")
+        raise ValueError(f"the weights that loss(batch) of {type(model).__name__} returned sum to {weights} over a batch; "
+                         "expected more than 0, because a weight is the number of terms in the mean, such as tokens")
     if weights != len(rows):
         torch._foreach_mul_([p.grad for p in parameters if p.grad is not None], len(rows) / weights)
     return total / weights, weights

@@ -49,7 +49,7 @@ def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[No
     """
     silent, most = set(heads), attention.heads - 1
     if not all(0 <= head <= most for head in silent):
-        raise ValueError(f"heads contains {sorted(silent)}; expected heads of this layer, 0 to {most}")
+        raise ValueError(f"heads contains {sorted(silent)}; expected indices of the layer's heads, 0 to {most}")
     hook = attention.out.register_forward_pre_hook(_without(silent, most + 1))
     try:
         yield

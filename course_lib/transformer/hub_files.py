@@ -86,7 +86,8 @@ def _parts(file: Path) -> list[Path]:
 def _download(name: str) -> Path:
     """Download the files of a model on the hub to the cache; return the folder. Raises HubError if that fails."""
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", name) or ".." in name:
-        raise HubError(f"{name!r} is not a folder; expected a folder, or an id of the Hugging Face hub such as 'gpt2'")
+        raise HubError(f"name is {name!r}, which is not a folder; expected a folder, or an id of the Hugging Face "
+                       "hub such as 'gpt2'")
     if (package := _hugging_face()) is not None:
         return _by_hugging_face(package, name)
     folder = cache() / "huggingface" / name.replace("/", "--")

@@ -112,10 +112,10 @@ def test_contract(scheme):
 @pytest.mark.parametrize("act, message", [
     (lambda: brown_classes([0, 1, 2], 3, 4), "num_classes is 4; expected 2 to 3, the number of distinct words"),
     (lambda: brown_classes([0, 1, 2], 3, 2, bos_id=2), "tokens contains bos_id = 2"),
-    (lambda: brown_classes([[0], [1]], 3, 2), "tokens has no two adjacent symbols; expected at least one"),
+    (lambda: brown_classes([[0], [1]], 3, 2), "tokens has only texts of one symbol; expected a text of at least two"),
     (lambda: brown_classes([0, 5], 3, 2), "tokens contains 5"),
     (lambda: ClassNGram([0, 2]), "expected every class from 0 to the largest to have at least one word"),
-    (lambda: ClassNGram([0, 0]), "classes has one class"),
+    (lambda: ClassNGram([0, 0]), "classes is 0 for all words, so there is one class"),
     (lambda: ClassNGram(torch.tensor([0.0, 1.0])), "expected integers"),
     (lambda: ClassNGram([0, 1, 1], bos_id=2), "bos_id = 2 shares its class"),
     (lambda: ClassNGram([0, 1], bos_id=2), "bos_id is 2; expected 0 to 1, the ids of this vocabulary"),

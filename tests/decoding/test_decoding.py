@@ -153,5 +153,5 @@ def test_continuous_variables(decode):
 
 
 def test_mixture_refused():
-    with pytest.raises(TypeError, match="Mixture has no method predict"):
+    with pytest.raises(TypeError, match="model is a Mixture, which has no method predict"):
         greedy(Mixture([FVSBN(3)]))

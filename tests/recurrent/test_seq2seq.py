@@ -45,7 +45,7 @@ def test_contract(score, placement):
     (lambda: check.small().encode(torch.tensor([[4, 11]])), r"context contains tokens from 4 to 11; expected 0 to 10"),
     (lambda: check.small().encode(torch.tensor([4, 1])), r"context has shape \(2,\)"),
     (lambda: check.small().loss((check.SOURCE, torch.tensor([[4, 0, 2]] * 3))), "target has padding left of a token"),
-    (lambda: AttentiveLM(5, 4).read(torch.tensor([[1, 2]]), memory=()), "memory is given; expected None"),
+    (lambda: AttentiveLM(5, 4).read(torch.tensor([[1, 2]]), memory=()), "memory is a tuple; expected None"),
     (lambda: AttentiveLM(5, 4).log_prob(torch.tensor([[1, 2]])), "neither a bos_id nor a learned start"),
 ], ids=["placement", "score", "width", "dropout", "bos", "eos", "no context", "rows", "empty", "left", "range", "axes", "target",
         "memory", "prompt"])

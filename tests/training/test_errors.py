@@ -118,7 +118,7 @@ def test_fit_bad_models(data):
         fit(NotSummed(), data, epochs=1)
     with pytest.raises(ValueError, match=r"loss\(batch\) of NotReduced gave shape \(23,\)"):
         fit(NotReduced(), data, epochs=1)
-    with pytest.raises(ValueError, match="weights that loss.batch. returned sum to 0"):
+    with pytest.raises(ValueError, match="weights that loss.batch. of .* returned sum to 0"):
         fit(Weightless(), data, epochs=1)
     with pytest.raises(ValueError, match="data are torch.float32 and the parameters of Strict torch.float64"):
         fit(Strict(), data.float(), epochs=1)

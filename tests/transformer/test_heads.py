@@ -75,5 +75,5 @@ def test_silenced_layer():
     assert torch.equal(layer(x), before[0]) and torch.equal(layer(x, memory), before[1])
     with silenced(layer, []):
         assert torch.equal(layer(x), before[0])
-    with pytest.raises(ValueError, match=r"heads contains \[0, 3\]; expected heads of this layer, 0 to 2"), silenced(layer, [3, 0]):
+    with pytest.raises(ValueError, match=r"heads contains \[0, 3\]; expected indices of the layer's heads, 0 to 2"), silenced(layer, [3, 0]):
         pass

@@ -36,7 +36,7 @@ def test_padding_either_side():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: RotaryAttention(9, 3), "the width of a head is 3; expected an even size"),
-    (lambda: RotaryAttention(8, 2)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "memory is given"),
+    (lambda: RotaryAttention(8, 2)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "memory is a Tensor; expected None"),
     (lambda: RollingCache(0), "window is 0"),
     (lambda: RollingCache(3).append(torch.zeros(1, 1, 4, 2), torch.zeros(1, 1, 4, 2)), "k has 4 positions after 0; expected 1, because beyond the window of 3"),
     (lambda: small(rotary_gpt)(torch.tensor([[1, 2, 3]]), torch.tensor([[1, 0, 1]]).bool()), "padding between tokens"),

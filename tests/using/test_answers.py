@@ -27,7 +27,7 @@ def test_fit_reader():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: accuracy(torch.zeros(2), torch.zeros(3)), "predicted has shape (2,) and labels (3,); expected (N,) for both"),
+    (lambda: accuracy(torch.zeros(2), torch.zeros(3)), "predicted has shape (2,) and labels has shape (3,); expected (N,) for both"),
     (lambda: exact_match("a", "a"), "truths is 'a'; expected a list of at least one answer"),
     (lambda: answer_f1("a", []), "truths is []; expected a list of at least one answer"),
     (lambda: SpanReader({}, longest=0), "longest is 0, sentences is 3 and buckets is 262144; expected at least 1 each"),

@@ -70,7 +70,7 @@ def test_untrained_twin():
     (lambda: feature_extraction(small(), TOKENIZER, "low"), "texts is the text 'low'; expected a list of texts"),
     (lambda: feature_extraction(small(), TOKENIZER, ["low " * 12]), "expected (B, T) with T from 1 to 12, the window"),
     (lambda: LinearProbe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long)),
-     "vectors has shape (3, 2) and labels or kinds (2,); expected (N, D)"),
+     "vectors has shape (3, 2), and its labels or kinds have shape (2,); expected (N, D)"),
     (lambda: LinearProbe(torch.zeros(3, 2), torch.zeros(3, dtype=torch.long)),
      "labels goes from 0 to 0; expected at least two classes"),
     (lambda: LinearProbe(torch.zeros(2, 2), torch.tensor([0, 1]), C=0), "C is 0 and steps is 200; expected C above 0"),
