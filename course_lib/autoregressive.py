@@ -183,7 +183,7 @@ class AutoregressiveModel(nn.Module):
     # --- for the contract --------------------------------------------------------------------------------------------
 
     def parents(self, i: int) -> list[int]:
-        """Return the variables that factor i may depend on: by default all variables before i in the order."""
+        """Return the indices of the variables that factor i may depend on: by default all before i in the order."""
         if self.order is None:
             return list(range(i))
         order = self.order.tolist()

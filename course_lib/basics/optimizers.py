@@ -79,9 +79,9 @@ class SGD(Optimizer):
 class Momentum(Optimizer):
     r"""SGD with momentum: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$, where v is 0 at first.
 
-    The learning rate `lr` is $a$, and the momentum coefficient `mu` is $\mu$. Past gradients decay by the factor $\mu$
-    per step, so a constant gradient is multiplied by $1 / (1 - \mu)$ in the limit. The steps equal those of torch's SGD
-    with momentum=mu. Source: Polyak 1964.
+    `parameters` and `lr`, which is $a$, are as in `Optimizer`; `mu` is the momentum coefficient $\mu$. Past gradients
+    decay by the factor $\mu$ per step, so a constant gradient is multiplied by $1 / (1 - \mu)$ in the limit. The steps
+    equal the steps of torch's SGD with momentum=mu. Source: Polyak 1964.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> optimizer = Momentum([beta], lr=0.25, mu=0.5)

@@ -98,7 +98,7 @@ def has_factors(model: nn.Module) -> bool:
 
 
 def is_discrete(model: nn.Module) -> bool:
-    """Whether the variables are discrete, so that states can be enumerated."""
+    """Whether the variables of the model are discrete, so that its states can be enumerated."""
     return model.conditional.num_values is not None
 
 

@@ -50,7 +50,7 @@ def mutual_information(table: np.ndarray) -> float:
 def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
     """Count of class c (row) followed by class c' (column), (C, C).
 
-    classes  (V,), the class of each word, 0 to C - 1
+    classes  (V,), the class of each word, 0 to C - 1; C is the largest entry + 1
     pairs    the word bigrams of a text
     """
     label = classes.cpu().numpy()
@@ -67,9 +67,9 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
 
     tokens       one text (T,), or several texts
     vocab_size   V, number of words
-    num_classes  C, number of classes, 0 to C - 1; words that do not occur join the least frequent class
-    bos_id       start symbol, which is prepended to every text and gets its own class, C, as `ClassNGram` requires;
-                 None: no start symbol
+    num_classes  C, number of classes of words, numbered 0 to C - 1; words that do not occur get the rarest class
+    bos_id       id of the start symbol, which is prepended to every text and gets one more class of its own, number
+                 C, as `ClassNGram` requires; None: no start symbol
     exchange     maximum number of exchange passes after the merging: each moves single words to the class that
                  maximizes the mutual information. They stop when no word moves
 

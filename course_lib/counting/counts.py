@@ -46,7 +46,7 @@ def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
 
 
 class Histories(nn.Module):
-    """Counts of M pairs of a history and its successor, for the pairs that occur; the H histories have 0 to m symbols.
+    """Counts of the n-grams of a text, as a tree of H histories of 0 to m = n - 1 symbols and their successors.
 
     Histories have numbers: 0 is the empty history, and a longer history has a larger number. They form a tree: the
     parent of a history is the history without its oldest symbol. The path from the root to a history therefore contains
@@ -55,7 +55,7 @@ class Histories(nn.Module):
     vocab_size       V, number of symbols
     depth  (H,)      number of symbols of each history
     keys   (H - 1,)  sorted: number of the parent * V + oldest symbol, for histories 1, 2, ..., H - 1
-    pairs  (M,)      sorted: number of the history * V + successor, for each pair
+    pairs  (M,)      sorted: number of the history * V + successor, for the M pairs of both that occur in the text
     count  (M,)      count of each pair
     total  (H,)      sum of the counts of each history's successors
     types  (H,)      number of distinct successors of each history
@@ -73,7 +73,7 @@ class Histories(nn.Module):
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """Build the tree from G distinct n-grams: each row has a history of m - 1 symbols and its successor.
+        """Build the tree from G distinct n-grams, the rows of `grams`: a history of n - 1 symbols and its successor.
 
         counts      (G,), count of each n-gram; also added to the counts of the successor after all shorter histories
         vocab_size  V, number of symbols

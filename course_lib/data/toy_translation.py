@@ -33,11 +33,12 @@ PASTIMES = {"hiking": ("le", "escursioni"), "cooking": ("la", "cucina"), "readin
 
 
 class Pair(NamedTuple):
-    """A sentence `source`, its translation `target`, both as words, and their alignment."""
+    """A sentence pair: the words of the source and of its translation, with their word alignment."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    alignment: tuple[tuple[int, ...], ...]                           # for each target word, positions of source words
+    alignment: tuple[tuple[int, ...], ...]                           # for each target word, the indices, from 0, of its
+                                                                     # source words
 
 
 def translate(sentence: str) -> Pair:
@@ -164,7 +165,8 @@ def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pai
                     without: Sequence[str] = ()) -> float:
     """The fraction, 0 to 1, of target words whose largest attention weight is on a source word of their alignment.
 
-    weights  attention weights (T, S) of each pair; rows and columns of padding are ignored
+    weights  for each pair, attention weights with a row for each target word, a column for each source word; further
+             rows and columns, such as padding, are ignored
     without  target words to exclude, such as articles
     """
     hits = []

@@ -122,8 +122,8 @@ class Factorized(AutoregressiveModel):
     r"""Product of factors, $p(x) = \prod_i p_i(x_i \mid x_{\mathrm{pa}(i)})$ for binary x, each with its own module.
 
     factors  factors[i] maps the values of variable i's parents, (B, m), to the logit of x_i = 1, (B,)
-    parents  parents[i] lists the parents of variable i, in the order of the columns of factors[i]'s input; by default
-             all variables before i. A shorter list assumes a conditional independence
+    parents  parents[i] lists the parents of variable i, indices from 0, in the order of the columns of factors[i]'s
+             input; by default all variables before i. A shorter list assumes a conditional independence
     order    order[k] is the variable that is sampled k-th; parents of a variable come before it
 
     Slides: "PGMs vs. deep neural networks": `Factorized([CPT(0), CPT(1), Neural(2, 4), Neural(3, 4)])` is the product
@@ -195,7 +195,8 @@ class Tabular(Factorized):
                    order: Iterable[int] | Tensor | None = None) -> "Tabular":
         """Model of a given joint distribution: exact with all parents, otherwise the closest in KL divergence.
 
-        joint  shape (2,) * n; joint[x_1, ..., x_n] is the probability of x
+        joint           shape (2,) * n; joint[x_1, ..., x_n] is the probability of x
+        parents, order  as in `Factorized`
 
         Each table is p(x_i | parents) of the joint, which minimizes KL(joint || model). Where the parents' values have
         probability 0, p(x_i | parents) is set to 1/2. Raises ValueError unless the joint is non-negative and sums to 1

@@ -24,7 +24,7 @@ START = "the small dog does not find the white mountain"
 
 
 class Written(NamedTuple):
-    """A greedy translation of S source words to T tokens, with the distributions and attention weights of its steps."""
+    """Result of greedy decoding: a translation of S source words to T tokens, with the probabilities of its steps."""
 
     ids: list[int]                                                   # ids of the T tokens, the end symbol included
     p: Float[Tensor, "T V"]                                          # row t: p(token t | source, tokens before t), over

@@ -40,10 +40,10 @@ class Seen(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """An image, and its purified version."""
+    """An image of the figure and its version purified by PixelDefend, each with what the models compute for it."""
 
-    image: Seen
-    repaired: Seen
+    image: Seen                                                      # before purification, attacked or not
+    repaired: Seen                                                   # after purification
 
 
 class Everything(NamedTuple):
@@ -120,13 +120,13 @@ class AttackedDigit(Explorable):
     It shows the predicted class, the log-probability of every pixel under an autoregressive model, the p-value of the
     image, computed from the rank of its log-likelihood, and the purified image.
 
-    digit   index in SHOWN, the digits 0, 1, 3, 4, 5, 6, 7, 9
-    attack  index in ATTACKS: projected gradient descent (PGD), fast gradient sign method (FGSM), PGD and FGSM with the
-            target class 8, random signs
+    digit   index, from 0, in SHOWN, the digits 0, 1, 3, 4, 5, 6, 7, 9
+    attack  0 projected gradient descent (PGD), 1 fast gradient sign method (FGSM), 2 PGD and 3 FGSM with the target
+            class 8, 4 random signs: index in ATTACKS
     eps     largest change of a pixel, in levels, 0 to 3
     pixel   index of the selected pixel, row by row, 0 to 63
 
-    Raises ValueError for values out of range.
+    The constructor takes these attributes as keyword arguments. Raises ValueError for values out of range.
 
     >>> print(AttackedDigit().text().splitlines()[-2])
     It is read as 9, p = 0.90; log p is -231.5 nats, p-value 0.003, flagged.

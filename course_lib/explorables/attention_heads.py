@@ -41,7 +41,7 @@ def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> 
     r"""Compute attention weights $\alpha$, entropies $-\sum_j \alpha_{ij} \ln \alpha_{ij}$, and predictions on a text.
 
     words  ids of the text, without the start symbol
-    off    ablated heads, pairs (layer, head)
+    off    ablated heads, pairs (layer, head), both counted from 0
     """
     tokens = torch.tensor([[model.bos_id, *words]])
     with switched_off(model, off):

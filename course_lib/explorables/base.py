@@ -37,7 +37,8 @@ def as_base64(parts: Iterable[Tensor], dtype: torch.dtype = torch.float32) -> st
 class Whole(traitlets.Int):
     """A trait for an integer from `low` to `high`, both included. Raises ValueError for other values.
 
-    high  the largest value, or a function that returns it for a figure
+    default  the value at first
+    high     the largest value, or a function that returns it for a figure
     """
 
     def __init__(self, default: int, low: int, high: int | Callable[[Explorable], int]):
@@ -55,7 +56,8 @@ class Whole(traitlets.Int):
 class OneOf(traitlets.TraitType):
     """A trait for one of the values `allowed`. Raises ValueError for other values.
 
-    needed  description of `allowed` in the error message; "" for a list of the values
+    default  the value at first
+    needed   description of `allowed` in the error message; "" for a list of the values
     """
 
     def __init__(self, default: str | int, allowed: Iterable[str | int], needed: str = ""):
@@ -72,8 +74,8 @@ class OneOf(traitlets.TraitType):
 class Explorable(anywidget.AnyWidget):
     """Base class of the interactive figures: an anywidget whose plain-text output is `text()`.
 
-    Setting an attribute of a figure updates it, and what a user changes in the figure sets the attribute. `alt` is the
-    label of the figure for screen readers.
+    The keyword arguments `**traits` of a constructor set attributes. Setting an attribute of a figure updates it, and
+    what a user changes in the figure sets the attribute. `alt` is the label of the figure for screen readers.
     """
 
     alt = traitlets.Unicode("").tag(sync=True)

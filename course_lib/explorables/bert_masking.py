@@ -116,7 +116,7 @@ def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: 
 
 
 def reshare(shares: Sequence[int], i: int, value: int) -> list[int]:
-    """Return the three shares, percentages, with share i set to `value` and the sum unchanged.
+    """Return the three shares, percentages, with share i, from 0, set to `value` and the sum unchanged.
 
     The difference is taken from the last share, or from the first if i is the last. If that share would be negative, it
     is 0, and the rest is taken from the remaining share.

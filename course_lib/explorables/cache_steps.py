@@ -72,7 +72,8 @@ def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
     """Return the cost of one operation of a pass, summed over all layers.
 
-    operation  index in OPERATIONS
+    size       layers L, width D, heads H, hidden units F of the feed-forward networks, words V of the vocabulary
+    operation  index in OPERATIONS, from 0
     new, keys  number of positions that are computed, and number of keys of each of them, from `rows`
     cached     whether keys and values are stored in a cache
     """
@@ -101,7 +102,7 @@ def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
 
 
 def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
-    """Return the total cost of operations 0 to `at` inclusive, counted over all passes, nine per pass.
+    """Return the total cost of operations 0 to `at` inclusive, numbered from 0 through all passes, nine per pass.
 
     prompt  number of words of the prompt
     cached  whether keys and values are stored in a cache

@@ -33,7 +33,7 @@ def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[i
     r"""Return the joint $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ of all eight x.
 
     conditionals  seven probabilities of the value 1, in the order of the list in the module's docstring
-    order         the order (a, b, c)
+    order         the order of factorization (a, b, c), a permutation of 0, 1, 2
     """
     both = torch.stack([1 - conditionals, conditionals], dim=-1)     # (7, 2): p(0), p(1)
     a, b, c = both[0], both[1:3], both[3:].reshape(2, 2, 2)          # axes (a,), (a, b), (a, b, c)
@@ -56,7 +56,7 @@ def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Co
     r"""Return the conditionals of the model q without the dropped edges that minimizes $KL(p \| q)$.
 
     conditionals, order  seven conditionals of p and the order (a, b, c), as in `joint_from_conditionals`
-    dropped              pairs of variables without an edge: the later variable does not depend on the earlier one
+    dropped              pairs of variables, from 0, without an edge: the later does not depend on the earlier one
 
     The minimum is at $q(x_k \mid \text{remaining parents}) = p(x_k \mid \text{remaining parents})$.
     """

@@ -60,7 +60,7 @@ class Steps(NamedTuple):
 def steps(graph: Graph, inputs: Sequence[float], step: int, passes: int = 1) -> Steps:
     """Return the values and gradients of all nodes after `step` steps, the forward steps first.
 
-    inputs  values of the inputs of `graph`, in their order
+    inputs  values of the inputs of `graph`, in the order of `graph.inputs`
     passes  number of the current backward pass, from 1; all earlier passes are complete, and gradients accumulate
     """
     values: list[Value] = []

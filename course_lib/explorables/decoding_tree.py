@@ -172,9 +172,11 @@ def write(tree: PrefixTree, tokens: tuple[int, ...]) -> str:
 
 
 def state_of(offer: Offer) -> dict:
-    """Return a tree in the format of decoding_tree.js: a row of branches [symbol id, ln p, next row] for each prefix.
+    """Return a search tree and its texts as a dict for decoding_tree.js; its list "rows" has an entry for each prefix.
 
-    Branches of probability 0 are omitted.
+    The entry of a prefix lists its branches, [symbol id, ln p, index in "rows" of the prefix with this symbol], without
+    branches of probability 0. The last entry is for complete sequences. "end" is the id of the end symbol, "root" the
+    index of the empty prefix.
     """
     tree, log_p = offer.tree, table(offer.tree).tolist()
     rows = [[[v, p, int(tree.child[i, v])] for v, p in enumerate(row) if p > -math.inf] for i, row in enumerate(log_p)]

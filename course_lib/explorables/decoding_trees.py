@@ -20,7 +20,7 @@ PROMPT = "to be a "
 
 
 class Offer(NamedTuple):
-    """A tree that can be selected in the figure."""
+    """A search tree that can be selected in the figure, with its name and description."""
 
     label: str                                                       # name in the list of trees
     note: str                                                        # description, shown below the tree

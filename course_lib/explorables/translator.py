@@ -54,7 +54,7 @@ def attention_of(model: Transformer) -> dict[str, MultiHeadAttention]:
 def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
     """Ablate heads of the model inside the `with` block.
 
-    off  the ablated heads, pairs (part, index)
+    off  the ablated heads, pairs (part, index): a key of `attention_of`, and the index of the head, from 0
     """
     with ExitStack() as stack:
         for part, layer in attention_of(model).items():
@@ -233,7 +233,7 @@ class Translator(Explorable):
         return [self._words[0].id(word) for word in self.sentence.split()]
 
     def says(self, network: int, off: Iterable[Sequence] = ()) -> str:
-        """Return the translation of `sentence` by network 0 or 1 as text, with the heads `off` ablated."""
+        """Return the translation of `sentence` by network 0 or 1 as text; `off` as in `heads_off`."""
         return language.to_text(torch.tensor(translated(self._models[network], self.ids, off)[1]))
 
     @property
@@ -253,7 +253,7 @@ class Translator(Explorable):
         return [hub.card(STATIC / "weights" / name).results[found] for name in NETWORKS]
 
     def right(self, network: int, off: Iterable[Sequence] = ()) -> int:
-        """Return the number of test sentences that network 0 or 1 translates correctly with the heads `off` ablated."""
+        """Return the number of test sentences that network 0 or 1 translates correctly; `off` as in `heads_off`."""
         return self.measured["networks"][network]["right"][setting(off)]
 
     def text(self) -> str:

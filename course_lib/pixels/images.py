@@ -79,7 +79,7 @@ class ImageModel(AutoregressiveModel):
         return rearrange(self.scaled(x), "B (C h w) -> B C h w", C=self.shape[0], h=self.shape[1])
 
     def scaled(self, x: Tensor) -> Tensor:
-        """Scale levels 0..K-1 to [-1, 1]; continuous values are not scaled."""
+        """Scale levels 0..K-1 of x, of any shape, to [-1, 1]; continuous values are not scaled."""
         K, x = self.conditional.num_values, x.to(self.head[-1].bias.dtype)
         return x if K is None else 2 * x / (K - 1) - 1
 
@@ -119,7 +119,7 @@ class ImageModel(AutoregressiveModel):
         return torch.stack(each, dim=-3)
 
     def of_color(self, raw: Float[Tensor, "B outputs"], pixel: Shaped[Tensor, "B C"], c: int) -> Distribution:
-        """Factor of color c of one pixel, batch shape (B,), from its raw parameters and levels of earlier colors."""
+        """Factor of color c, 0 for the first, of one pixel, (B,), from its raw parameters and levels of earlier colors."""
         if self.colors == "chain":
             return self.conditional(self.chained(raw, pixel)[:, c])
         return self.conditional(raw.view(len(raw), self.shape[0], *self.conditional.parameter_shape)[:, c])
@@ -225,7 +225,9 @@ def check_width(width: int, groups: int, name: str = "width") -> None:
 
 
 def head(width: int, outputs: int, groups: int) -> nn.ModuleList:
-    """Output head: two 1 x 1 convolutions, each after a ReLU, from `width` channels to `outputs` raw parameters.
+    """Output layers of an image model: masked 1 x 1 convolutions, from `width` channels to `width`, then to `outputs`.
+
+    The caller applies a ReLU before each of them. The `outputs` channels are the raw parameters of the factors.
 
     groups  number of groups of channels, one for each color, with masks between them
     """

@@ -30,8 +30,10 @@ class State(NamedTuple):
 class Block(nn.Module):
     """Residual block without its residual connection: 1 x 1, k x k and 1 x 1 convolutions, each after a ReLU.
 
-    width, inner  channels of the input and output, and between the convolutions
-    groups        number of groups of channels, one for each color, as in `kernel_mask`
+    width, inner      channels of the input and output, and between the convolutions
+    k                 size of the middle kernel
+    groups            number of groups of channels, one for each color, as in `kernel_mask`
+    classes, dropout  as in `PixelCNN`
     """
 
     def __init__(self, width: int, inner: int, k: int, groups: int, classes: int | None, dropout: float):

@@ -184,7 +184,10 @@ class Recurrent(nn.Module):
 
 
 def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
-    """Reorder the rows of torch's weight or bias to the gates of `cell`: for an LSTM from i, f, g, o to i, f, o, g."""
+    """Reorder the rows of torch's weight or bias to the gates of `cell`: for an LSTM from i, f, g, o to i, f, o, g.
+
+    The gates are input, forget, candidate and output, in torch's order. Other cells have the order of torch.
+    """
     if cell.gates != 4:
         return rows
     i, f, g, o = rows.chunk(4)

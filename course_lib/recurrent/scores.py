@@ -62,7 +62,7 @@ class Score(nn.Module):
 
 
 class DotScore(Score):
-    r"""Dot product, $s_{t,\tau} = h_t^\top h_\tau$, without parameters; queries and keys have the same size.
+    r"""Dot product, $s_{t,\tau} = h_t^\top h_\tau$, a `Score` without parameters; queries and keys have the same size.
 
     >>> DotScore(2)(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[11.,  2.]])

@@ -96,6 +96,8 @@ class Vocabulary:
 class Tokenizer:
     """Base class of tokenizers. A subclass defines `split`, and `join` unless a text is the concatenation of its pieces.
 
+    vocabulary  the symbols, and their ids; `fit` learns it from a text
+
     >>> from course_lib.tokenizers import WordTokenizer
     >>> tokenizer = WordTokenizer.fit("to be or not to be")
     >>> # a word includes the space before it

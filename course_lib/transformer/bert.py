@@ -201,7 +201,7 @@ class BERT(nn.Module):
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor, token_types: Tensor | None = None,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """Attention weights (B, H, T, T) of every layer, first to last; arguments as in `forward`."""
+        """Attention weights, (B, H, T, T) for each layer, the first layer first; arguments as in `forward`."""
         weights, attend = [], None if mask is None else mask[:, None, :]
 
         def note(attention, inputs):

@@ -42,6 +42,8 @@ def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"],
 class LayerNorm(nn.Module):
     """Layer norm over the last axis, of size `d_model`, with learned gain gamma and shift beta: see `layer_norm`.
 
+    eps  added to the variance, so that its root is not 0
+
     >>> LayerNorm(4)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
     tensor([[-1.3416, -0.4472,  0.4472,  1.3416]], grad_fn=<...>)
     """

@@ -19,7 +19,7 @@ class Corrupted(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two sentences, and the label whether the second follows the first."""
+    """Example of next-sentence or sentence-order prediction: two sentences, and whether the second follows."""
 
     first: Tensor                                                    # (T1,), token ids
     second: Tensor                                                   # (T2,), token ids

@@ -24,8 +24,8 @@ class TaskHead(nn.Module):
     pooled   whether the input of the layer is `Encoded.sentence` instead of `Encoded.tokens`
     classes  number of outputs of the layer, if the task determines it; None: an argument of the constructor
 
-    The constructor takes the pre-trained `bert` and, unless the task determines it, `classes`. A call takes the
-    arguments of `BERT.forward`: tokens (B, T), their segment types, and their mask.
+    The constructor of a subclass takes the pre-trained `bert` and, unless the task determines it, `classes`. A call
+    takes the arguments of `BERT.forward`: tokens (B, T), their segment types, and their mask.
     """
     files: ClassVar[tuple[str, str]]
     pooled: ClassVar[bool] = False
@@ -56,7 +56,9 @@ class TaskHead(nn.Module):
 
 
 class SequenceClassifier(TaskHead):
-    """Sequence classification: logits (B, classes) from the vector of the whole input. Slides: "Fine-tuning".
+    """Sequence classification, a `TaskHead`: logits (B, classes) from the vector of the whole input.
+
+    Slides: "Fine-tuning".
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> SequenceClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
@@ -70,7 +72,7 @@ class SequenceClassifier(TaskHead):
 
 
 class TokenClassifier(TaskHead):
-    """Token classification, for example tagging: logits (B, T, classes) of every token.
+    """Token classification, for example tagging, a `TaskHead`: logits (B, T, classes) of every token.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> TokenClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
@@ -162,6 +164,7 @@ class MultipleChoice(TaskHead):
 
 
 def _head(body: BERT | GPT, classes: int, bias: bool = True) -> nn.Linear:
+    """Linear output layer from the hidden states of `body`, of size D, to `classes` logits, randomly initialized."""
     check_sizes(classes=classes)
     head = nn.Linear(body.config.d_model, classes, bias=bias)
     nn.init.normal_(head.weight, 0, 0.02)

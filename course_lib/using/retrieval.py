@@ -167,7 +167,7 @@ def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
     """Return the rank of the relevant document of each question, (Q,), counted from 1.
 
     scores  (Q, N), scores of N documents for each of Q questions
-    wanted  (Q,), index of the relevant document of each question
+    wanted  (Q,), index of the relevant document of each question, from 0
 
     Other documents with the same score count as ranked before it, so that constant scores give the last rank.
 

@@ -188,7 +188,7 @@ class ConvCloze(Cloze):
 
     def at(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"], place: Integer[Tensor, "B"]
            ) -> Float[Tensor, "B V"]:
-        """Logits of the word at position place[b] of each row b, which this method masks in the input.
+        """Logits of the word with index place[b], from 0, of each row b, which this method masks in the input.
 
         real  True for words, False for padding, where `tokens` is `beyond`
         """

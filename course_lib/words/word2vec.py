@@ -132,8 +132,8 @@ class SkipGram(nn.Module):
 class CBOW(SkipGram):
     r"""Continuous bag of words (CBOW): the mean of the vectors of the context words predicts the center word w.
 
-    The logit is $u_w^T \frac{1}{C} \sum_{c} v_c$ for C context words c. There is one prediction per center word instead
-    of one per pair, so training is faster than for skip-gram.
+    The arguments are as in `SkipGram`. The logit is $u_w^T \frac{1}{C} \sum_{c} v_c$ for C context words c. There is one
+    prediction per center word instead of one per pair, so training is faster than for skip-gram.
 
     >>> model = CBOW(num_words=4, width=2)
     >>> model.mean(torch.tensor([[1, -1]])).equal(model.centre(torch.tensor([1])))
@@ -192,7 +192,7 @@ CHUNK = 4096                                                         # pairs who
 def accumulate(model: SkipGram, given: Tensor, target: Tensor, drawn: Tensor, device: torch.device) -> Iterator[float]:
     """Accumulate the gradient of the mean loss of a batch, in chunks on a CPU; yield the summed loss of each chunk.
 
-    given, target, drawn  the three arguments of `model.loss`: ids on the CPU, of which `drawn` are the negatives
+    given, target, drawn  arguments of `model.loss`, ids on the CPU: inputs, words to predict, and negatives
     device                device of the model
     """
     size = CHUNK if device.type == "cpu" else len(target)

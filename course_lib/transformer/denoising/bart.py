@@ -23,7 +23,8 @@ class BARTConfig(TransformerConfig):
     activation  activation of the feed-forward networks: "relu", "gelu" or "gelu_tanh"
     scale       whether embeddings are multiplied by the root of D
 
-    `bos_id`, the first input of the decoder, is the end token in the files of the paper's models.
+    `tied` has to be "all" and `norm` "post". `bos_id`, the first input of the decoder, is the end token in the files of
+    the paper's models.
 
     >>> BARTConfig(source=9, target=9, pad_id=1, bos_id=2, eos_id=2).window
     1024

@@ -40,8 +40,9 @@ class DisentangledAttention(nn.Module):
       \alpha = \mathrm{softmax}(s / \sqrt{3 d})$$
 
     Q and K are the queries and keys of the tokens; $Q^r$ and $K^r$ are queries and keys of a table of 2k distance
-    embeddings, with $\delta$ from `relative_index`. The 3 in the root is the number of terms. Scores depend on relative
-    positions only. This is the paper's equation; the authors' code has $\delta(i, j)$ in the third term too.
+    embeddings. $\delta(i, j)$ is the row of this table for tokens i and j, i - j + k clamped to 0..2k - 1, as
+    `relative_index` computes it. The 3 in the root is the number of terms. Scores depend on relative positions only.
+    This is the paper's equation; the authors' code has $\delta(i, j)$ in the third term too.
 
     d_model  D, dimension of the token representations
     heads    H, number of heads, each of size d = D / H

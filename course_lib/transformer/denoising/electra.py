@@ -41,7 +41,7 @@ def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn:
 class ReplacedTokenHead(nn.Module):
     r"""Logit of "replaced" for each token, $w^\top \phi(h_t W + b) + c$, from its hidden state $h_t$ (D,).
 
-    $\phi$ is `activation`, "relu", "gelu" or "gelu_tanh"; w, W, b and c are learned.
+    D is `d_model`, $\phi$ is `activation`, "relu", "gelu" or "gelu_tanh"; w, W, b and c are learned.
     """
 
     def __init__(self, d_model: int, activation: str = "gelu"):

@@ -13,7 +13,7 @@ from course_lib.validation import check_sizes
 
 
 class StaticMasking:
-    """Static masking: each text has `copies` masks, sampled before training; epoch e uses copy e mod `copies`.
+    """Static masking: each text has `copies` masks, sampled before training; epoch e, from 0, uses mask e mod `copies`.
 
     The data of the original BERT had 10 copies for 40 epochs. RoBERTa samples a mask whenever a text is used:
     `DynamicMasking`.

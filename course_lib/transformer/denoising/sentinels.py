@@ -20,7 +20,7 @@ from course_lib.transformer.denoising.spans import separate_spans, token_row
 
 
 class Pair(NamedTuple):
-    """Input of the encoder, and target of the decoder, as in the example of this module."""
+    """Example of span corruption: token ids of the input of the encoder and of the target of the decoder."""
 
     read: Integer[Tensor, "S"]                                       # the text, with a sentinel for each span
     target: Integer[Tensor, "T"]                                     # each sentinel and its span, and a last sentinel

@@ -29,6 +29,7 @@ class T5Config(TransformerConfig):
     activation, gated  as in `T5Network`: "relu" and False in version 1 of T5, "gelu_tanh" and True in version 1.1
     eps                epsilon of the RMS norms
     scale              whether the decoder's output is divided by the root of D before the output layer, as in version 1
+    norm               "pre", the only value
     tied               "all", or "none": a separate output layer, as in version 1.1
 
     >>> T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1).buckets

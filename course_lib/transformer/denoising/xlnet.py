@@ -149,7 +149,7 @@ class XLNet(AutoregressiveModel):
                 last: int | None = None) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats per word for the given order, and the number of predicted words.
 
-        order  order[k] is the position that is predicted k-th
+        order  order[k] is the position, from 0, that is predicted k-th
         last   number of words at the end of the order that are predicted, as in the paper (None: all); the first words
                have little context, so their loss is high and slows training
         """
