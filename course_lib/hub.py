@@ -149,8 +149,8 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
     try:
         text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"card, or the config of model, a {type(model).__name__}, cannot be stored as JSON ({error}); expected "
-                         "only text, finite numbers, booleans, None, lists and dicts in both") from error
+        raise ValueError(f"card, or the config of model, a {type(model).__name__}, cannot be stored as JSON ({error}); "
+                         "expected only text, finite numbers, booleans, None, lists and dicts in both") from error
     write_atomically(folder / f"{name}.safetensors", weights)
     write_atomically(folder / f"{name}.md", card.markdown(name).encode())
     write_atomically(folder / f"{name}.json", text.encode())

@@ -40,6 +40,7 @@ def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: 
 def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
     """Chi-square tests that the columns of u are uniform on [0, 1], and that pairs of columns are independent.
 
+    u     (N, n), N observations of n variables
     bins  number of equal intervals into which [0, 1] is divided
 
     With uniform margins, Pearson's statistic of a pair of columns is a sum of three: one for each margin, and one with

@@ -29,7 +29,7 @@ def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
     pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
     if len(pairs) == 0:
-        raise ValueError("tokens has only texts of one symbol; expected a text of at least two symbols, so that there is a bigram")
+        raise ValueError("tokens has only texts of one symbol; expected a text of at least two, one bigram")
     pairs, count = torch.unique(pairs, return_counts=True)
     return Bigrams((pairs // vocab_size).numpy(), (pairs % vocab_size).numpy(), count.double().numpy(),
                    torch.bincount(torch.cat(sequences), minlength=vocab_size).numpy())
@@ -142,7 +142,11 @@ def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
 
 
 def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Change of N times the mutual information if classes i and j are merged, (m, m); arguments as in `_merge`."""
+    """Change of N times the mutual information if classes i and j are merged, (m, m); see `_merge` for the sums.
+
+    n              (m, m), counts of class bigrams
+    rows, columns  (m, m), the sums of g over the rows, and over the columns, of n for each pair of classes
+    """
     own = np.diag(n)
     gain = rows - _g(own[:, None], n.T) - _g(n, own)                 # k other than i and j
     gain = gain + columns - _g(own[:, None], n) - _g(n.T, own)

@@ -17,7 +17,7 @@ IMPOSSIBLE = -100.0                                                  # a logit f
 
 
 class State(NamedTuple):
-    """The last symbol of each row."""
+    """Sampling state of a `MarkovChain`: the last symbol of each row."""
 
     last: Tensor                                                     # (B,), -1 before the first symbol
 

@@ -20,7 +20,7 @@ MAX_TABLE = 2 ** 20                                                  # maximum n
 
 
 class State(NamedTuple):
-    """The history of each row."""
+    """Sampling state of an `NGram`: the history of each row."""
 
     history: Tensor                                                  # (B, m): the last m symbols, oldest first
 
@@ -127,8 +127,8 @@ class NGram(AutoregressiveModel):
         """The history of the first symbol, (B, m): the last m symbols of m times `bos_id`, if given, and the prompt."""
         device = self.allowed.device
         if context is None and self.bos_id is None and self.memory > 0:
-            raise ValueError(f"context is None; expected a prompt (B, P) with P at least {self.memory}, n - 1, because this model "
-                             "has no bos_id")
+            raise ValueError(f"context is None; expected a prompt (B, P) with P at least n - 1 = {self.memory}, "
+                             "because this model has no bos_id")
         parts = [torch.full((batch, self.memory if self.bos_id is not None else 0), self.bos_id or 0, device=device)]
         if context is not None:
             parts.append(check_prompt(self, context, batch, self.memory if self.bos_id is None else 0).to(device))
@@ -179,8 +179,8 @@ class NGram(AutoregressiveModel):
         sequences = [s.to(self.allowed.device) for s in as_sequences(tokens, self.vocab_size, name, self.bos_id)]
         rows = windows(sequences, self.memory, self.bos_id)
         if len(rows) == 0:
-            raise ValueError(f"{name} has sequences of at most {max(map(len, sequences))} symbols; expected a sequence of at "
-                             f"least n = {self.memory + 1} symbols, or a model with bos_id")
+            raise ValueError(f"{name} has sequences of at most {max(map(len, sequences))} symbols; expected a sequence "
+                             f"of at least n = {self.memory + 1} symbols, or a model with bos_id")
         return rows
 
     def _set(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:

@@ -24,10 +24,7 @@ class MaximumLikelihood(nn.Module):
     continuation = False                                             # shorter histories keep their counts
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """share(w, h) of the recursion, elementwise, for histories h of k symbols.
-
-        c is c(h, w), `total` is c(h), and `types` is N_{1+}(h).
-        """
+        """share(w, h) of the recursion, for a history h of k symbols: c = c(h, w), total = c(h), types = N_{1+}(h)."""
         return c / total
 
     def rest(self, k: Tensor, total: Tensor, types: Tensor) -> Tensor:

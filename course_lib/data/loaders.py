@@ -217,7 +217,7 @@ def load_folds(entry: Entry, fold: int, standardize: bool, rows: int, columns: t
     """A numeric table in ten folds: test on fold `fold`, validate on the next fold, train on the other eight folds.
 
     standardize    scale columns to mean 0 and standard deviation 1 on the training rows
-    rows, columns  number of rows, and indices of the columns that are read
+    rows, columns  number of rows, and indices, from 0, of the columns that are read
     form           `separator` and `header` of `read_table`
     """
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)

@@ -31,7 +31,8 @@ class Sentence(NamedTuple):
 
     words: tuple[str, ...]
     tags: tuple[str, ...]                                            # part of speech of each word, such as "NOUN"
-    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": first, last position}
+    spans: dict[str, tuple[int, int]]                                # {"who", "what" or "where": first, last position,
+                                                                     # from 0}
 
     def __str__(self) -> str:
         return " ".join(self.words)

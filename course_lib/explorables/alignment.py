@@ -56,7 +56,7 @@ class Alignment(Explorable):
     """Greedy translation of a sentence of the toy language, with a fixed vector and with attention.
 
     sentence  English sentence of the grammar of `course_lib.data.toy_translation`
-    place     index of the selected token of the translation with attention; the last token if it is past the end
+    place     index, from 0, of the selected token of the translation with attention; if too large, the last token
 
     Raises ValueError for a sentence outside the grammar and for a negative `place`.
 

@@ -29,7 +29,7 @@ EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
 
 
 class Run(NamedTuple):
-    """The values of a model with L layers of H heads on T tokens; row i is position i."""
+    """The values of a GPT with L layers of H heads on T tokens; row i belongs to the token with index i."""
 
     weights: Float[Tensor, "L H T T"]                                # row i is query i, column j is key j
     entropy: Float[Tensor, "L H T"]                                  # entropy of each row of `weights`, in nats

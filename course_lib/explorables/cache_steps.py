@@ -72,7 +72,6 @@ def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
     """Return the cost of one operation of a pass, summed over all layers.
 
-    size       layers L, width D, heads H, hidden units F of the feed-forward networks, words V of the vocabulary
     operation  index in OPERATIONS, from 0
     new, keys  number of positions that are computed, and number of keys of each of them, from `rows`
     cached     whether keys and values are stored in a cache
@@ -149,7 +148,7 @@ def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
 class CacheSteps(Explorable):
     """Interactive figure of the cost of generating a sentence with and without a cache of keys and values.
 
-    at          index of the current operation, counted over all passes, nine per pass
+    at          index of the current operation, from 0 through all passes, nine per pass
     prompt      number of words of the prompt, 1 to 4
     layers, width, heads, feed_forward, vocabulary  size of the GPT, as in `Size`; `heads` must divide `width`
     tokens      largest number of new tokens in the table of total costs, 2 to 1024

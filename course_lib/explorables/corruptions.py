@@ -196,7 +196,7 @@ def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -
 def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
     """Return the text with a sentinel in place of each span, and the target: each sentinel and its span, then one more.
 
-    spans  pairs (start, end) of positions in `tokens`, end excluded, in order
+    spans  pairs (start, end) of indices in `tokens`, from 0, end excluded, in order
     """
     reads, tells, at = [], [], 0
     for (start, end), sentinel in zip(spans, SENTINELS):

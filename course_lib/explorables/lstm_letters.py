@@ -49,7 +49,7 @@ def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -
 
     i, f and o are the input, forget and output gates, and g is the candidate for the memory.
 
-    cell  index of the cell whose gate can be fixed
+    cell  index, from 0, of the cell whose gate can be fixed
     held  the gate and its fixed value, such as "f=1"; "" fixes none
     """
     lstm = lstm_of(model)
@@ -77,8 +77,8 @@ class LstmLetters(Explorable):
     """The states and gates of an LSTM with 48 cells, trained on tiny Shakespeare, letter by letter.
 
     typed   the text, at most 160 characters of the model's vocabulary
-    letter  index of the selected letter; 0 and 1 are the line ends before the text
-    cell    index of the selected cell
+    letter  index of the selected letter, from 0; 0 and 1 are the line ends before the text
+    cell    index of the selected cell, from 0
     held    "" or a fixed gate of that cell: "i=0", "i=1", "f=0", ..., "o=1"
 
     Raises ValueError for unknown letters and values out of range.

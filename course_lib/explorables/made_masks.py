@@ -25,7 +25,7 @@ SMALLEST, LARGEST, WIDEST = 3, 5, 6                                  # numbers o
 def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool = False) -> list[Bool[Tensor, "_ _"]]:
     r"""Return the mask of each layer of connections, from the inputs on; [k, j] is True if unit j feeds unit k.
 
-    order    order[k] is the k-th variable
+    order    order[k] is the index of the k-th variable, both from 0
     degrees  degrees of the units of each hidden layer
     leak     use $m_i \ge m_j$ at the output, so that a factor depends on its own variable
     """
@@ -73,7 +73,7 @@ class MadeMasks(Explorable):
 
     order    order[k] is the k-th variable; three to five variables
     degrees  degrees of the hidden units, 1 to n: one or two lists, one for each layer, of one to six units
-    output   index of the output whose paths are shown; -1 for none
+    output   index, from 0, of the output whose paths are shown; -1 for none
     seed     seed with which the figure last sampled degrees
     leak     also connect units of equal degree to the output, an error that `check_causal` finds
 

@@ -31,7 +31,7 @@ MOST_SYMBOLS, MOST_CONTEXTS, MOST_DRAWS = 2000, 8, 40                # largest v
 
 
 class Setting(NamedTuple):
-    """How `after` changes a distribution."""
+    """The settings of temperature, top-k and top-p, by which `after` changes a distribution."""
 
     cut: str = "top-k"                                               # "none", "top-k", "top-p" or "both" (k, then p)
     temperature: float = 1.0                                         # log-probabilities are divided by it

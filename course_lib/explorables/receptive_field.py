@@ -63,8 +63,8 @@ class ReceptiveField(Explorable):
     depth    number of blocks after the first layer of PixelCNN, or of all layers of the gated network; 1 to 14
     colors   1 or 3; with 3 every layer has a group of channels per color
     mask     mask of the first layer: "A", or "B", which is an error
-    pixel    index of the selected pixel, row by row
-    color    index of the selected color
+    pixel    index of the selected pixel, from 0, row by row
+    color    index of the selected color, from 0
 
     Raises ValueError for values other than these.
 

@@ -80,7 +80,7 @@ def run(model: Transformer, source: Sequence[int], target: Sequence[int],
 
     source  ids of the source
     target  ids of the decoder input, the start symbol first
-    off     ablated heads, pairs (part, index)
+    off     ablated heads, as in `heads_off`
 
     Masked scores are minus infinity. Equations (19.3), (19.4) and (19.6), with pre-layer normalization as in (19.5).
     """

@@ -204,7 +204,7 @@ class GatedPixelCNN(ImageModel):
         return self._at_pixel(state, past)
 
     def _at_row(self, state: State, above: Float[Tensor, "B C 1 W"]) -> State:
-        """Return the state with new `rows` and `down`: run the vertical stack on the row above the current row."""
+        """Return the state with new `rows` and `down`: run the vertical stack on `above`, the row above."""
         run = OneRow(state.rows)
         told = self.rows_above(above, state.label, run)              # (B, 2 width, 1, W) each
         return state._replace(rows=tuple(run.rows), down=tuple(t[:, :, 0] for t in told))

@@ -119,7 +119,7 @@ class ImageModel(AutoregressiveModel):
         return torch.stack(each, dim=-3)
 
     def of_color(self, raw: Float[Tensor, "B outputs"], pixel: Shaped[Tensor, "B C"], c: int) -> Distribution:
-        """Factor of color c, 0 for the first, of one pixel, (B,), from its raw parameters and levels of earlier colors."""
+        """Factor of color c, from 0, of one pixel, (B,), from its raw parameters and levels of earlier colors."""
         if self.colors == "chain":
             return self.conditional(self.chained(raw, pixel)[:, c])
         return self.conditional(raw.view(len(raw), self.shape[0], *self.conditional.parameter_shape)[:, c])

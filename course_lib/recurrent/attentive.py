@@ -64,8 +64,8 @@ class AttentiveLM(RecurrentLM):
         memory  has to be None, because it does not contain the earlier hidden states; ValueError otherwise
         """
         if memory is not None:
-            raise ValueError(f"memory is a {type(memory).__name__}; expected None, because attention needs all earlier hidden "
-                             "states, which memory does not contain: pass the whole text as tokens")
+            raise ValueError(f"memory is a {type(memory).__name__}; expected None, because attention needs all "
+                             "earlier hidden states, which memory does not contain: pass the whole text as tokens")
         return super().read(tokens)
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,

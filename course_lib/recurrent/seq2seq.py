@@ -136,7 +136,7 @@ class Seq2Seq(AutoregressiveModel):
     # --- encoder -----------------------------------------------------------------------------------------------------
 
     def encode(self, source: Padded) -> Source:
-        """Encode the source, tokens (B, S) padded with `pad_id` on the right, or a pair with their mask: see `Source`."""
+        """Encode the source, tokens (B, S) padded with `pad_id` on the right, or a pair with their mask."""
         tokens, seen = self._source(source)
         states, memory = self.encoder(self._drop(self.source(tokens)), lengths=seen.sum(dim=1))           # (B, S, C)
         last = torch.cat([state[0] for state in memory], dim=1)      # (B, C): each direction at its own end

@@ -264,7 +264,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Inverse of `optimizer_tensors`: set the optimizer's moments and step counts."""
+    """Inverse of `optimizer_tensors`: set the optimizer's moments and step counts to `tensors`."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, key = name.split(".")

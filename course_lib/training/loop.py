@@ -172,7 +172,9 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data, rows: Int[Tensor, "B"],
                    accumulate: int, bf16: bool, device: torch.device) -> tuple[float, float]:
-    """Compute the gradient of the mean loss over the given rows, in `accumulate` pieces; return mean loss and weight.
+    """Compute the gradient of the mean loss over the `rows` of the data, indices (B,), in `accumulate` pieces.
+
+    Returns the mean loss and its weight.
 
     The mean loss is sum w_k m_k / sum w_k for pieces k with mean m_k and weight w_k. A weight is the number of rows,
     unless the loss returns another weight; then the gradient is rescaled when the sum of the weights is known.
@@ -188,8 +190,8 @@ def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data,
             parts.append((mean.detach(), weight))
     total, weights = sum(float(mean) * weight for mean, weight in parts), sum(weight for _, weight in parts)
     if weights <= 0:
-        raise ValueError(f"the weights that loss(batch) of {type(model).__name__} returned sum to {weights} over a batch; "
-                         "expected more than 0, because a weight is the number of terms in the mean, such as tokens")
+        raise ValueError(f"the weights that loss(batch) of {type(model).__name__} returned sum to {weights} over a "
+                         "batch; expected more than 0, because a weight is the number of terms in the mean, such as tokens")
     if weights != len(rows):
         torch._foreach_mul_([p.grad for p in parameters if p.grad is not None], len(rows) / weights)
     return total / weights, weights

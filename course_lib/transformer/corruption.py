@@ -43,8 +43,8 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
     its context. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
     """
     if not 0 < rate <= 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-        raise ValueError(f"rate is {rate} and shares is {shares}; expected 0 < rate <= 1, and three shares, none below 0, "
-                         "that sum to 1")
+        raise ValueError(f"rate is {rate} and shares is {shares}; expected 0 < rate <= 1, and three shares, none below "
+                         "0, that sum to 1")
     inside, mask = tokens_and_mask((tokens, mask), vocab_size)
     ordinary = torch.ones(vocab_size, dtype=torch.bool, device=tokens.device)
     ordinary[[mask_id, *special]] = False

@@ -37,7 +37,8 @@ class RotaryAttention(MultiHeadAttention):
     def _project(self, x: Tensor, memory: Tensor | KeysValues | None,
                  cache: KVCache | None) -> tuple[Tensor, Tensor, Tensor]:
         if memory is not None:
-            raise ValueError(f"memory is a {type(memory).__name__}; expected None, because rotary positions are for self-attention")
+            raise ValueError(f"memory is a {type(memory).__name__}; expected None, because rotary positions are for "
+                             "self-attention")
         qkv = torch.stack(super()._project(x, None, None))           # (3, B, H, T, K)
         qkv = self.rotate(qkv, 0 if cache is None else cache.length)
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1], qkv[2]))

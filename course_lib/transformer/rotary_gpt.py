@@ -92,7 +92,7 @@ class RotaryGPT(GPT):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """Append a token; its query attends to the last `window` keys, including its own."""
+        """Return the state after the token x_i (B,), whose query attends to the last `window` keys, its own included."""
         if not self.config.rolling:
             return super().update(state, x_i)
         known, caches = state.tokens.shape[1], state.caches

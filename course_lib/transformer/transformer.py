@@ -188,7 +188,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: Past, x_i: Tensor) -> Past:
-        """Append a token; its query attends to the cached keys of the target and to the keys of the source."""
+        """Return the state after the token x_i (B,), whose query attends to the cached keys of target and source."""
         if state.caches[0].length != state.length:                   # another update has used this state
             state = state._replace(caches=tuple(cache.select(length=state.length) for cache in state.caches))
         x_i = x_i.long().to(state.over.device)

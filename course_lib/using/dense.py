@@ -40,8 +40,8 @@ class DualEncoder(nn.Module):
         super().__init__()
         weights = torch.ones(len(table)) if weights is None else weights
         if table.dim() != 2 or weights.shape != table.shape[:1]:
-            raise ValueError(f"table has shape {tuple(table.shape)} and weights has shape {tuple(weights.shape)}; expected "
-                             "(V, D) and (V,), a row of table and a weight for each word")
+            raise ValueError(f"table has shape {tuple(table.shape)} and weights has shape {tuple(weights.shape)}; "
+                             "expected (V, D) and (V,), a row of table and a weight for each word")
         if not (weights > 0).all():
             raise ValueError(f"weights contains {weights[~(weights > 0)][0].item()}; expected numbers above 0")
         if temperature <= 0:

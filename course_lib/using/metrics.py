@@ -89,8 +89,8 @@ def _truths(truths: Sequence[str]) -> Sequence[str]:
 
 def _fit(predicted: Tensor, labels: Tensor) -> None:
     if predicted.shape != labels.shape or labels.dim() != 1 or not len(labels):
-        raise ValueError(f"predicted has shape {tuple(predicted.shape)} and labels has shape {tuple(labels.shape)}; expected "
-                         "(N,) for both, one class per example, with N at least 1")
+        raise ValueError(f"predicted has shape {tuple(predicted.shape)} and labels has shape {tuple(labels.shape)}; "
+                         "expected (N,) for both, one class per example, with N at least 1")
 
 
 def _table(predicted: Tensor, labels: Tensor, positive: int) -> tuple[int, int, int, int]:

@@ -147,5 +147,5 @@ def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
 
 def _fit(vectors: Tensor, labels: Tensor) -> None:
     if vectors.dim() != 2 or labels.shape != vectors.shape[:1] or not len(labels):
-        raise ValueError(f"vectors has shape {tuple(vectors.shape)}, and its labels or kinds have shape {tuple(labels.shape)}; "
-                         "expected (N, D), and (N,) with one entry for each vector, with N at least 1")
+        raise ValueError(f"vectors has shape {tuple(vectors.shape)}, and its labels or kinds have shape "
+                         f"{tuple(labels.shape)}; expected (N, D), and (N,) with one entry for each vector, with N at least 1")

@@ -16,7 +16,7 @@ class Gaps(NamedTuple):
     """A text with deleted words, the items of a cloze test.
 
     words    words of the text, with "____" for each deleted word
-    places   index in `words` of each deleted word, in ascending order
+    places   index in `words`, from 0, of each deleted word, in ascending order
     answers  the deleted words, in the same order
 
     >>> print(Gaps(words=["the", "____"], places=[1], answers=["cat"]))

@@ -222,8 +222,8 @@ def words_of_pieces(states: Float[Tensor, "B T E"], word: Integer[Tensor, "B T"]
         raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, an index "
                          "for each token of states")
     if word.min() < -1 or word.max() >= words:
-        raise ValueError(f"word contains indices from {int(word.min())} to {int(word.max())}; expected 0 to {words - 1}, because "
-                         f"words is {words}, or -1 for a token without word")
+        raise ValueError(f"word contains indices from {int(word.min())} to {int(word.max())}; expected 0 to {words - 1}, "
+                         f"because words is {words}, or -1 for a token without word")
     belongs = F.one_hot(word + 1, words + 1)[:, :, 1:].to(states.dtype)                    # (B, T, W)
     belongs = belongs / belongs.sum(dim=1, keepdim=True).clamp(min=1)
     return belongs.transpose(1, 2) @ states

@@ -118,7 +118,7 @@ def ranking_loss(real: Float[Tensor, "B"], other: Float[Tensor, "B"]) -> Float[T
 
 
 def with_another_middle(windows: Integer[Tensor, "B W F"], middles: Integer[Tensor, "B F"]) -> Integer[Tensor, "B W F"]:
-    """Copy of the windows in which middles[b] replaces the features of the middle word of window b."""
+    """Copy of B windows in which middles[b], F features, replaces the features of the middle word of window b."""
     changed = windows.clone()
     changed[:, windows.shape[1] // 2] = middles
     return changed
@@ -128,7 +128,7 @@ def windows_of(features: Integer[Tensor, "T F"], radius: int, beyond: Sequence[i
     """Window of W = 2 radius + 1 words around each word of a sentence, given the features (T, F) of its words.
 
     radius  number of words on each side
-    beyond  F features, used for positions beyond the ends of the sentence
+    beyond  (F,), the features of positions beyond the ends of the sentence
     """
     if features.dim() != 2 or len(beyond) != features.shape[1]:
         raise ValueError(f"features has shape {tuple(features.shape)} and beyond has {len(beyond)} values; expected "

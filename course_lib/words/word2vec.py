@@ -132,8 +132,8 @@ class SkipGram(nn.Module):
 class CBOW(SkipGram):
     r"""Continuous bag of words (CBOW): the mean of the vectors of the context words predicts the center word w.
 
-    The arguments are as in `SkipGram`. The logit is $u_w^T \frac{1}{C} \sum_{c} v_c$ for C context words c. There is one
-    prediction per center word instead of one per pair, so training is faster than for skip-gram.
+    The arguments are as in `SkipGram`. The logit is $u_w^T \frac{1}{C} \sum_{c} v_c$ for C context words c. There is
+    one prediction per center word instead of one per pair, so training is faster than for skip-gram.
 
     >>> model = CBOW(num_words=4, width=2)
     >>> model.mean(torch.tensor([[1, -1]])).equal(model.centre(torch.tensor([1])))
@@ -141,7 +141,7 @@ class CBOW(SkipGram):
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """Logit of each center word `word`, given the ids `around` of its context words, padded with -1."""
+        """Logit (B,) of the center words `word`, given the ids `around` (B, C) of context words, padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],

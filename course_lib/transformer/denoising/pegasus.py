@@ -68,7 +68,7 @@ class Gaps(NamedTuple):
 
     read: list[Words]                                                # all sentences; [mask] replaces selected sentences
     target: list[Words]                                              # the selected sentences, in the order of the text
-    chosen: list[int]                                                # indices of the selected sentences
+    chosen: list[int]                                                # indices, from 0, of the selected sentences
 
 
 def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "independent",

@@ -57,7 +57,7 @@ def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
 def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], sentinels: Sequence[int]) -> Pair:
     """Replace the given spans of a text (T,) by sentinels; return the input of the encoder and the target.
 
-    spans      pairs (start, end) of token indices, end exclusive, in order and without overlap
+    spans      pairs (start, end) of token indices from 0, end exclusive, in order, without overlap
     sentinels  ids of the sentinel tokens, in the order of use: at least one more than there are spans
 
     Raises ValueError if spans overlap, if there are too few sentinels, or if the text contains a sentinel.

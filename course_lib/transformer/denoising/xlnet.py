@@ -22,7 +22,7 @@ from course_lib.validation import check_sizes
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
     """Return the attention masks (n, n) of content stream and query stream, True at [i, j] if word i attends to word j.
 
-    order  order[k] is the position of the word that is predicted k-th
+    order  order[k] is the position, from 0, of the word that is predicted k-th
 
     In the content stream a word attends to itself and to the words before it in the order. In the query stream it
     attends only to the words before it, because the query stream predicts the word itself. In MADE, hidden layers have
@@ -66,7 +66,7 @@ class XLNet(AutoregressiveModel):
 
     vocab_size  V, number of words in the vocabulary
     n           number of words of a text
-    order       order[k] is the position that is predicted k-th; left to right by default
+    order       order[k] is the position, from 0, that is predicted k-th; left to right by default
     d_model     D, dimension of the two streams
     heads       number of attention heads
     layers      L, number of blocks
