@@ -4,8 +4,7 @@ A model computes raw parameters, and a family turns them into a distribution. Th
 with `Bernoulli()` is NADE, with `Categorical(256)` the softmax NADE, and with `MixtureOfGaussians(k)` RNADE.
 
 Raw parameters have shape `(..., *parameter_shape)`. For a shape of `(3, k)`, row 0 holds the logits of the mixture
-weights, row 1 the means and row 2 the log scales. `encode` and `linear` define how a network takes a known value as
-input.
+weights, row 1 the means and row 2 the log scales. `encode` and `linear` define a network's inputs for a value.
 """
 
 from __future__ import annotations
@@ -271,8 +270,7 @@ class DiscretizedLogisticMixture(Conditional):
 class DiscretizedLogistic(Distribution):
     """Logistic density with mean `loc` and scale `scale` on [-1, 1], discretized to the integers 0..levels-1.
 
-    The integers are mapped linearly to [-1, 1]; the first and the last bin extend to infinity. `loc` and `scale` have
-    the batch shape.
+    Integers map linearly to [-1, 1]; the bins at the ends extend to infinity. `loc` and `scale` have the batch shape.
 
     >>> binned = DiscretizedLogistic(torch.tensor(0.0), torch.tensor(0.1), levels=3)
     >>> binned.log_prob(torch.arange(3)).exp()

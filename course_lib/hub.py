@@ -124,8 +124,8 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
 
     model  a model whose `config` gives the arguments of its constructor. A tensor with two names is stored once
     name   NAME, a file name without folder and suffix
-    dtype  dtype of the stored floating-point tensors, such as torch.float16; `load` converts them to the model's
-           dtype. None: the dtypes are unchanged
+    card   description of the model and its training, a `Card`
+    dtype  of the stored floating-point tensors, such as torch.float16; `load` restores the model's. None: unchanged
 
     Raises ValueError if the card lacks `model`, `data`, `licence` or `citation`, if the class is not registered, if
     JSON cannot represent the config, or if a value is outside the range of `dtype`.

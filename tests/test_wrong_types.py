@@ -34,8 +34,8 @@ CALLS = {
     "check_all(TINY, length='a')": "TypeError: length is of type str; expected a number of variables",
     "PixelCNN((2, 2), 4, 1, 3).update(PixelCNN((2, 2), 4, 1, 3).start(2), 7.0)":
         "ValueError: x_i is 7.0; expected a tensor of shape (2,), a value for each row of the state",
-    "hub.save(FVSBN(4), FOLDER, 'x', None)": "ValueError: card is None; expected a hub.Card",
-    "hub.save(FVSBN(4), FOLDER, 'x', {'model': 'm'})": "ValueError: card is of type dict; expected a hub.Card",
+    "hub.save(FVSBN(4), FOLDER, 'x', None)": "ValueError: card is None; expected hub.Card(model, data, licence, citation)",
+    "hub.save(FVSBN(4), FOLDER, 'x', {'model': 'm'})": "ValueError: card is of type dict; expected hub.Card(model, data, licence, citation)",
     "hub.save(FVSBN(4), FOLDER, 'x', hub.Card('m', 'd', None, 'c'))": "ValueError: card.licence is None; expected a text, the license of the data",
     "hub.Card('m', 'd')": "TypeError: Card.__init__() missing 2 required positional arguments: 'licence' and 'citation'",
     "fit(FVSBN(4), DataLoader([(torch.zeros(4), 'label')] * 3, 2), epochs=1, progress=False)":

@@ -172,9 +172,8 @@ def check_normalized(model: nn.Module, *, length: int | None = None, context: Co
 
     The sum is computed with the current and with random parameters, and the one with the larger error is reported. The
     arguments are described in `check_all`. Returns a Result with values["sum"], the sum or integral, and
-    values["states"], the number of states, 0 for a density. Raises ContractError if the test fails. Raises TooLarge, a
-    ValueError, if there are more than 2^16 states or more than two continuous variables, or if the density is too
-    narrow for the quadrature.
+    values["states"], the number of states, 0 for a density. Raises ContractError if the test fails, and TooLarge, a
+    ValueError, for more than 2^16 states, more than two continuous variables or a density too narrow for quadrature.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -203,8 +202,7 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
 
     Halfway, `select` reorders the rows, as in a beam search. `log_prob` must equal the sum of the factors'
     log-probabilities. The test uses the current and then random parameters. The arguments are described in `check_all`.
-    Returns a Result, whose values["difference"] is the largest difference of log-probabilities. Raises ContractError if
-    the test fails.
+    Returns a Result, whose values["difference"] is the largest difference of log p. Raises ContractError if it fails.
     """
     generator = torch.Generator().manual_seed(seed)
     n, rows = probe.length_of(model, length), 4

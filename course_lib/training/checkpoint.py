@@ -102,11 +102,10 @@ class Position:
 class Checkpoint:
     """The checkpoint of a run of `fit`, a file.
 
-    path              path of the file; None: nothing is saved
-    model, optimizer  objects of the run, whose state `save` stores and `restore` sets
-    device            device of the run
-    configuration     settings that must be equal when a run is resumed; descriptions of the model and data are added
-    train, valid      data of the run; the generators of DataLoaders are saved
+    path           path of the file; None: nothing is saved
+    model, optimizer, device  of the run; the states of the model and of the optimizer are saved and restored
+    configuration  settings that must be equal when a run is resumed; descriptions of the model and data are added
+    train, valid   data of the run; the generators of DataLoaders are saved
     """
 
     def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,

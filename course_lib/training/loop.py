@@ -172,9 +172,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 def _add_gradients(model: nn.Module, parameters: list[nn.Parameter], data: Data, rows: Int[Tensor, "B"],
                    accumulate: int, bf16: bool, device: torch.device) -> tuple[float, float]:
-    """Compute the gradient of the mean loss over the `rows` of the data, indices (B,), in `accumulate` pieces.
-
-    Returns the mean loss and its weight.
+    """Compute the gradient of the mean loss over `rows`, indices (B,), in `accumulate` pieces; return (mean, weight).
 
     The mean loss is sum w_k m_k / sum w_k for pieces k with mean m_k and weight w_k. A weight is the number of rows,
     unless the loss returns another weight; then the gradient is rescaled when the sum of the weights is known.
