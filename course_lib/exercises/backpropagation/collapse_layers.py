@@ -68,6 +68,19 @@ def two_layers(weights, biases):
     return collapsed.original(weights[:2], biases[:2])
 
 
+@exercise.misconception(
+    collapsed, "You leave out the bias of the first layer. It is part of b, multiplied by all later weights; for a single layer it is b itself.")
+def first_bias_lost(weights, biases):
+    return collapsed.original(weights, [0 * biases[0], *biases[1:]])
+
+
+@exercise.misconception(
+    collapsed, "The columns of your W are the outputs for the unit vectors. Each of them contains b, the output for the zero vector: subtract it.")
+def bias_in_columns(weights, biases):
+    W, b = collapsed.original(weights, biases)
+    return [W + b[:, None], b]
+
+
 def stacks(generator):
     """Three layers of different widths, three of equal widths, and a single layer."""
     n, first, second, out = uneven(generator, (2, 6), (2, 6), (2, 6), (2, 6))

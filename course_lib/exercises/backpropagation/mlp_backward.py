@@ -44,6 +44,7 @@ def at_a_hidden_layer(G, h):
 
 
 @exercise.reference()
+@exercise.step
 def mlp_backward_reference(x, weights, biases, G):
     values = [x]                                                               # the input of each layer
     for W, b in zip(weights[:-1], biases[:-1]):
@@ -102,6 +103,19 @@ def weight_mean(G, h):
     bias_gradient, "You average the gradients of the biases over the batch. Every row contributes, and the contributions are summed.")
 def bias_mean(G):
     return G.mean(dim=0)
+
+
+@exercise.misconception(slope, "You apply tanh again to the value h = tanh(a), which is a tanh already. The derivative is 1 - h^2.")
+def tanh_twice(h):
+    return 1 - torch.tanh(h) ** 2
+
+
+@exercise.misconception(
+    mlp_backward_reference,
+    "You return the gradients layer by layer, each weight followed by its bias. Return those of all weights first, then those of all biases.")
+def layer_by_layer(x, weights, biases, G):
+    result = mlp_backward_reference.original(x, weights, biases, G)
+    return [gradient for pair in zip(result[:len(weights)], result[len(weights):]) for gradient in pair]
 
 
 def networks(generator):

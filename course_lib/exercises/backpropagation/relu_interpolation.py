@@ -61,6 +61,12 @@ def sorted_weights(alpha, order):
 
 
 @exercise.misconception(
+    in_given_order, "You put the weights back with alpha[order], which sorts them a second time. The inverse is needed: result[order] = alpha.")
+def sorted_again(alpha, order):
+    return alpha[order]
+
+
+@exercise.misconception(
     changes, "Your weights are the slopes of the segments. All units to the left of a point are active there, so each weight is the change of the slope at its point.")
 def slopes_themselves(s):
     return torch.cat([s, torch.zeros_like(s[:1])])

@@ -117,6 +117,15 @@ def unseeded(tokens, special, vocab_size, mask_id, g):
     return mlm_mask_reference.original(tokens, special, vocab_size, mask_id, None)
 
 
+@exercise.misconception(
+    hidden_and_replaced,
+    "You replace a tenth of those chosen tokens that do not become [MASK], which is 2 of 100 chosen tokens. Replace half of them, so that 10 of "
+    "100 are replaced.")
+def tenth_of_the_rest(chosen, g):
+    hidden, _ = hidden_and_replaced.original(chosen, g)
+    return hidden, chosen & ~hidden & (torch.rand(chosen.shape, generator=g) < REPLACED)
+
+
 def draw_of(generator: torch.Generator) -> torch.Generator:
     return torch.Generator().manual_seed(integer(generator, 0, 2**31))
 
@@ -170,6 +179,8 @@ def shares_fault(tokens: Tensor, special: Tensor, inputs: Tensor, labels: Tensor
         return Fault(seen, "none_kept")
     if usual and abs(hidden - HIDDEN) < 0.04 and hidden + kept > 0.999:
         return Fault(seen, "none_replaced")
+    if usual and abs(hidden - HIDDEN) < 0.035 and abs(kept - 0.18) < 0.03:
+        return Fault(seen, "tenth_of_the_rest")
     columns = (chosen | special).all(0) | (~chosen).all(0)
     if columns.all():
         return Fault("The same places are chosen in every row.", "same_columns")

@@ -126,6 +126,14 @@ def in_bits(values):
     return values.mean() / math.log(2)
 
 
+@exercise.misconception(
+    counted_table_reference,
+    "The axes of your table are reversed. Axis j belongs to parent j, so in the number of a state the first parent is the highest bit, not the lowest.")
+def lowest_first(train, held_out, pseudocount):
+    table, loss = counted_table_reference.original(train, held_out, pseudocount)
+    return [table.permute(tuple(range(table.ndim))[::-1]), loss]
+
+
 def shuffled(generator, counts):
     """Rows in random order, each state as often as `counts`, (2,) * n, says."""
     rows = torch.cartesian_prod(*[torch.arange(2)] * counts.ndim).reshape(-1, counts.ndim)

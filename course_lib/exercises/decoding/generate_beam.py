@@ -140,6 +140,15 @@ def underflow(next_probs, path, log_p):
     return [(grown, total if total > -745 else -math.inf) for grown, total in extensions.original(next_probs, path, log_p)]
 
 
+@exercise.misconception(
+    best_extensions,
+    "You remove the extensions that end before you keep k. They take none of the k places, so a path that ends with a small probability is "
+    "remembered too. Keep the k most probable first.")
+def ended_apart(next_probs, frontier, k):
+    grown = best_extensions.original(next_probs, frontier, MOST)
+    return [pair for pair in grown if has_ended(pair[0])] + [pair for pair in grown if not has_ended(pair[0])][:k]
+
+
 SEARCHES = [name for name in exercise.misconceptions if name != "underflow"]
 
 

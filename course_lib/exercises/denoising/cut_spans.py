@@ -96,6 +96,13 @@ def places_moved(tokens, spans, first):
     return torch.tensor(source), torch.tensor([*target, first + len(spans)])
 
 
+@exercise.misconception(
+    target_of, "Your target has no closing sentinel if the last span reaches the end of the text. The target always ends with the next sentinel.")
+def no_end_at_the_end(text, spans, marks):
+    target = target_of.original(text, spans, marks)
+    return target[:-1] if spans and spans[-1][1] == len(text) else target
+
+
 def texts(generator):
     """Spans inside and at both ends, of one token and of several; a text without any, and one that is a span."""
     cases = []

@@ -105,6 +105,12 @@ def unit_rows(docs):
     return [{word: weight / norm for word, weight in row.items()} for row, norm in zip(rows, norms, strict=True)]
 
 
+@exercise.misconception(tfidf_reference, "Your N leaves out the empty documents. N is the number of all documents.")
+def empty_left_out(docs):
+    rows = iter(tfidf_reference.original([doc for doc in docs if doc]))
+    return [next(rows) if doc else {} for doc in docs]
+
+
 WORDS = "sea salt ship wind rope sail".split()
 
 

@@ -59,6 +59,13 @@ def not_itself(P, i, cached):
 
 @exercise.misconception(
     pairs_of_step,
+    "With a cache your new token does not attend to its own key. After P tokens the first step has P + 1 keys, its own included.")
+def not_itself_in_cache(P, i, cached):
+    return pairs_of_step.original(P, i - cached, cached)
+
+
+@exercise.misconception(
+    pairs_of_step,
     "Your count with and without a cache is the same. Without a cache, every step computes the queries of all tokens so far "
     "again.")
 def always_cached(P, i, cached):

@@ -39,6 +39,7 @@ def mask_of(real):
 
 
 @exercise.reference()
+@exercise.step
 def left_padded_reference(prompts, pad):
     tokens, real = padded(prompts, pad)
     return tokens, positions_of(real), mask_of(real)
@@ -59,6 +60,16 @@ def on_the_right(prompts, pad):
 def by_value(prompts, pad):
     tokens, _ = padded.original(prompts, pad)
     return tokens, tokens != pad
+
+
+@exercise.misconception(
+    left_padded_reference,
+    "A token of a prompt that has the number pad gets position 0 and is masked in your result: you find padding by tokens != pad. Where padding "
+    "stands follows from the lengths.")
+def masked_by_value(prompts, pad):
+    tokens, positions, mask = left_padded_reference.original(prompts, pad)
+    real = tokens != pad
+    return tokens, positions * real, mask & mask_of(real)
 
 
 @exercise.misconception(

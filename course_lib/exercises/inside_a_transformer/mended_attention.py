@@ -93,6 +93,13 @@ def divided_by_d(q, k):
     return q @ k.mT / q.shape[-1]
 
 
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are divided by the square root of T, the number of tokens. Their variance grows with the width: divide by sqrt(d).")
+def divided_by_length(q, k):
+    return q @ k.mT / math.sqrt(q.shape[-2])
+
+
 def layer(generator, d: int, scale: float = 1.0) -> dict[str, Tensor]:
     parameters = {}
     for name in "QKV":
@@ -131,7 +138,7 @@ def rows_sum_to_one(run, generator):
     return None
 
 
-@judged(exercise, "entropy of fresh weights", 2, ("unscaled", "divided_by_d"))
+@judged(exercise, "entropy of fresh weights", 2, ("unscaled", "divided_by_d", "divided_by_length"))
 def entropy(run, generator):
     d, T = 64, 32
     weights, x = layer(generator, d), normal(generator, 4, T, d)

@@ -91,6 +91,11 @@ def cut_off(x, change, levels):
     return (scaled * (levels - 1)).long()
 
 
+@exercise.misconception(signed_step, "You decrease a pixel with gradient 0 by eps. The sign of 0 is 0, so this pixel stays.")
+def zero_decreased(g, eps):
+    return torch.where(g > 0, eps, -eps)
+
+
 def images_to_attack(generator):
     """Several sizes and budgets, an image alone; pixels at both ends of the range, and one that the classifier does not read. Many
     of a hundred levels, of which one in seven is a little less than itself when it was divided and multiplied."""

@@ -86,6 +86,13 @@ def eps_inside(m_hat, s_hat, eps):
     return m_hat / (s_hat + eps).sqrt()
 
 
+@exercise.misconception(
+    adamw_step_reference, "You multiply by 1 - rate decay after the step, so the step is multiplied too. The factor applies to the old theta alone.")
+def decay_last(theta, g, m, s, t, rate, b1, b2, eps, decay):
+    theta, m, s = adamw_step_reference.original(theta, g, m, s, t, rate, b1, b2, eps, 0.0)
+    return (1 - rate * decay) * theta, m, s
+
+
 def steps(generator):
     """The first step with m = s = 0, and later ones; eps is large enough to matter."""
     cases = []

@@ -98,6 +98,13 @@ def ends_at_best(best_epoch, epoch):
     return best_epoch, best_epoch
 
 
+@exercise.misconception(
+    stopping_epoch_reference,
+    "You search the minimum among all losses, also of epochs after the training has ended. Keep the best of the epochs that were trained.")
+def minimum_of_all(losses, patience):
+    return int(losses.argmin()) + 1, stopping_epoch_reference.original(losses, patience)[1]
+
+
 def histories(generator):
     """Of both signs, as of densities: ended by the patience, with a tie, with rises before the minimum, and by the limit; each after epochs of falling loss."""
     cases = []

@@ -106,6 +106,15 @@ def itself_ignored(reads):
     return order_of.original(reads & ~torch.eye(len(reads), dtype=torch.bool))
 
 
+@exercise.misconception(
+    order_of,
+    "You sort by how many variables each factor reads, and return an empty list if this is no order. Connections may be missing, so that a "
+    "late variable can read fewer than an early one, and another order fits.")
+def counted_and_checked(reads):
+    order = counted(reads)
+    return [] if any(reads[i, order[k:]].any() for k, i in enumerate(order)) else order
+
+
 KINDS = ((4, "full"), (5, "sparse"), (5, "half"), (4, "itself"), (6, "late"), (6, "circle"), (7, "circle"), (7, "circle"),
          (7, "circle"), (7, "weak"))
 

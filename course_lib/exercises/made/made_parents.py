@@ -83,6 +83,16 @@ def single_path(paths):
     return [[j for j, count in enumerate(row) if count == 1] for row in paths.tolist()]
 
 
+@exercise.misconception(
+    paths_between,
+    "At each layer you keep only the units with exactly one path, and lose those with several. One path is enough, and more do no harm.")
+def single_path_at_each_layer(masks):
+    paths = masks[0].double()
+    for mask in masks[1:]:
+        paths = (mask.double() @ paths == 1).double()
+    return paths
+
+
 def parents_cases(generator):
     cases = []
     for depth, broken in ((1, False), (2, False), (2, True)):

@@ -103,6 +103,14 @@ def linear(x: Tensor, W: Tensor, V: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return ((c + adds.cumsum(1) - adds) * V).sum(-1) + b
 
 
+@exercise.misconception(
+    model_logits,
+    "Your model was trained with tanh in its hidden layer. A NADE has the sigmoid there, and your weights are used with it.")
+def hyperbolic(x: Tensor, W: Tensor, V: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    adds = x[:, :, None] * W.T
+    return (torch.tanh(c + adds.cumsum(1) - adds) * V).sum(-1) + b
+
+
 def source(generator) -> tuple[Tensor, Tensor]:
     """All states of D bits and their probabilities: two noisy exclusive ors of biased coins, columns in random order."""
     states = every_state(D).double()
@@ -162,6 +170,8 @@ def why_short(states: Tensor, p: Tensor, model: tuple[Tensor, ...], gap: float) 
         return "uphill"
     if len(W) > 1 and (W - W[0]).abs().max() < 1e-6:
         return "alike"
+    if expected_gap(states, p, hyperbolic(states, *model)) <= GAP:
+        return "hyperbolic"
     z = linear(states, *model)
     if expected_gap(states, p, z) < min(gap - 0.02, D * math.log(2) - entropy):                    # read so, it is better, and b is where it was led
         off = (p[:, None] * (states - z.sigmoid())).sum(0).abs().max()

@@ -205,7 +205,7 @@ def collated(tokens, special, vocab_size, mask_id, g, replaced=0.5):
 right("mlm_mask: Hugging Face's collator")(collated)
 
 
-@wrong("mlm_mask: Hugging Face's collator, a tenth of the rest replaced")
+@wrong("mlm_mask: Hugging Face's collator, a tenth of the rest replaced", called="tenth_of_the_rest")
 def _(tokens, special, vocab_size, mask_id, g):
     return collated(tokens, special, vocab_size, mask_id, g, 0.1)
 

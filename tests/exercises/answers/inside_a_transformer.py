@@ -169,7 +169,7 @@ class AttentionUnmasked(AttentionBase):
         return super().weights(x)
 
 
-@wrong("MendedAttention: divided by the square root of the length")
+@wrong("MendedAttention: divided by the square root of the length", called="divided_by_length")
 class AttentionByLength(AttentionBase):
     def weights(self, x, mask=None):
         scores = self.Q(x) @ self.K(x).mT / math.sqrt(x.shape[1])
