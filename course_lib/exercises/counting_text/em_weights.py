@@ -80,6 +80,14 @@ def over_tokens(joint):
 
 @exercise.misconception(
     normalized,
+    "You add a small constant to the denominator, so the responsibilities of an improbable token do not sum to 1. Treat only a denominator of 0 "
+    "separately.")
+def constant_added(joint):
+    return joint / (joint.sum(dim=1, keepdim=True) + 1e-8)
+
+
+@exercise.misconception(
+    normalized,
     "You do not normalize. Divide by the probability of the token under the mixture, so that the responsibilities of a token sum to 1.")
 def not_normalized(joint):
     return joint
@@ -139,12 +147,13 @@ def second_step(p, weights):
 
 
 def mixtures(generator):
-    """All weights positive; a weight 0; tokens with probability 0, one of them only under the mixture; one token; one component."""
+    """All weights positive and an improbable token; a weight 0; tokens with probability 0, one of them only under the mixture; one token; one component."""
     cases = []
     for K in (2, 4, 3):
         N = integer(generator, 5, 9)
         weights = uniform(generator, K, low=0.2, high=1.0).double() ** 2
         cases.append([uniform(generator, N, K, low=0.02, high=0.9).double(), weights])
+    cases[0][0][2] *= 1e-9                                                   # an improbable token
     cases[1][1][integer(generator, 0, 3)] = 0
     p, weights = cases[2]
     weights[1] = 0
