@@ -7,7 +7,7 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "adamw_step", chapter="linear-models", place=7, title="A step of AdamW",
     contract="theta, g, m and s have the same shape, s >= 0; t >= 1 is the number of this step; rate, b1, b2, eps and decay are numbers. "
-             "Return (theta, m, s) after one step of AdamW: theta is multiplied by 1 - rate decay, m and s are updated with g, and theta "
+             "Return (theta, m, s) after one step of AdamW as in PyTorch: theta is multiplied by 1 - rate decay, m and s are updated with g, and theta "
              "moves by -rate m_hat / (sqrt(s_hat) + eps). The arguments are left as they were.",
     points=["linear-regression"], difficulty=3, minutes=15)
 
