@@ -159,7 +159,7 @@ class Exercise:
         names = [f"`{name}`" for name in self.forbid]
         but = f" except {', '.join(names[:-1])}{' and ' * (len(names) > 1)}{names[-1]}" if names else ""
         tested = any(isinstance(check, Gradient | ClassGradient) for check in self.checks)
-        return f"You may use any library function{but}. Gradients are {'tested too' if tested else 'not tested'}."
+        return f"You may use any library function{but}. Gradients through your function are {'tested too' if tested else 'not tested'}."
 
     def misconception(self, step: Callable, sentence: str, name: str = ""):
         """Decorate what somebody with a misconception does in the place of `step`; `sentence` sets it right."""

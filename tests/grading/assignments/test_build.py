@@ -81,7 +81,7 @@ def test_task_lines_come_from_exercise(course, monkeypatch):
     lines = sample_course.text(sample_course.cells(one(course), "task", "find_leaks")[0]).splitlines()
     assert lines[0] == "## Find the leak" and lines[6] == "Write `find_leaks`."
     assert lines[2] == "*Difficulty 4 of 5, about 25 minutes, 5 points. Find the fault. Practices fvsbn.*"
-    assert lines[4] == "*You may use [any library function](../book/what-is-judged.md). Gradients are not tested.*"
+    assert lines[4] == "*You may use [any library function](../book/what-is-judged.md). Gradients through your function are not tested.*"
     monkeypatch.setattr(EXERCISES["find_leaks"], "minutes", 40)
     monkeypatch.setattr(EXERCISES["find_leaks"], "forbid", ("torch.flip",))
     assert check(course) == 1
