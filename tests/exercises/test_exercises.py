@@ -16,13 +16,15 @@ from tests.exercises.known import ANSWERS, SOLUTIONS
 
 POINTS = {line.split("\t")[0] for line in (ROOT / "book" / "slide-map.tsv").read_text("utf-8").splitlines()[1:]}
 LONG = ("OwnDecoder", "OwnDensity", "OwnPixelCNN", "OwnRecurrent", "fine_tune_bert", "train_translator", "train_vectors")
+LONGER = ("OwnPixelCNN", "train_translator")
 
 
 def is_graded_here(answer) -> bool:
-    """Where an exercise trains, the solution and the stub. A solution that takes more than two seconds is graded in its notebook and
-    in tests/thorough."""
+    """Where an exercise trains, the solution, the stub and the misconceptions. What takes longer is graded in tests/thorough, and the
+    solution also in its notebook."""
     if answer.exercise.trains:
-        return answer.name == "stub" or answer.kind == "solution" and answer.exercise.id not in LONG
+        return answer.name == "stub" or answer.kind == "solution" and answer.exercise.id not in LONG \
+            or answer.kind == "misconception" and answer.exercise.id not in LONGER
     return answer.kind in ("solution", "reference", "empty", "misconception")
 
 

@@ -153,7 +153,7 @@ def mixtures(generator):
         N = integer(generator, 5, 9)
         weights = uniform(generator, K, low=0.2, high=1.0).double() ** 2
         cases.append([uniform(generator, N, K, low=0.02, high=0.9).double(), weights])
-    cases[0][0][2] *= 1e-9                                                   # an improbable token
+    cases[0][0][2] *= 1e-6                                                   # an improbable token
     cases[1][1][integer(generator, 0, 3)] = 0
     p, weights = cases[2]
     weights[1] = 0

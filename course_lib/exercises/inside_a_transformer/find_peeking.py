@@ -148,7 +148,7 @@ FORMULAS = {                                             # what a learner is tol
     "sound": "softmax(scores, masked) v",
     "one too far": "softmax(scores, masked, one row one too far) v",
     "softmax first": "(softmax(scores) * mask) v",
-    "centered": "softmax(scores, masked) v, for x minus its mean over the features",
+    "centered": "softmax(scores, masked) v, x centered",
 }
 
 
