@@ -92,7 +92,7 @@ def test_card_page(tmp_path):
 @pytest.mark.parametrize("missing", ["model", "data", "licence", "citation"])
 def test_save_incomplete_card(tmp_path, missing):
     card = hub.Card(**{**vars(CARD), missing: " "})
-    with pytest.raises(ValueError, match=f"card.{missing} is empty"):
+    with pytest.raises(ValueError, match=f"card.{missing} is ' '; expected a text"):
         hub.save(make(), tmp_path, "tied", card)
     assert not list(tmp_path.iterdir())
 

@@ -26,7 +26,7 @@ from tests.support.types import untyped
     (lambda: LayerMix(2)([torch.zeros(3)]), "states has shapes [(3,)]; expected 2 tensors of one shape"),
     (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.zeros(1, 3, dtype=torch.long), 1),
      "word has shape (1, 3); expected (1, 2), an index for each token of states"),
-    (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 1), "word contains indices from 0 to 1; expected 0 to 0, because words is 1"),
+    (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 1), "word contains indices from 0 to 1; expected 0 to 0, because words is 1, or -1 for a token without word"),
 ])
 def test_bad_input(call, message):
     with untyped(), pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
