@@ -28,7 +28,7 @@ class TooLarge(ValueError):
     >>> from course_lib.density import FVSBN
     >>> check_normalized(FVSBN(784))
     Traceback (most recent call last):
-    course_lib.contract.probes.TooLarge: model has 2^784 states; expected at most 65536, because all are enumerated
+    course_lib.contract.probes.TooLarge: model has 2^784 states; expected at most 65536
     """
 
 
@@ -228,7 +228,7 @@ def enumerate_states(model: nn.Module, n: int, context: Context | None) -> tuple
     """Return all N = k^n states (N, n), the last variable varying fastest, and their log-probabilities (N,)."""
     k = model.conditional.num_values
     if n * math.log(k) > math.log(MAX_STATES) + 1e-9:
-        raise TooLarge(f"model has {k}^{n} states; expected at most {MAX_STATES}, because all are enumerated")
+        raise TooLarge(f"model has {k}^{n} states; expected at most {MAX_STATES}")
     states = torch.arange(k ** n, device=device_of(model))[:, None] // places(n, k, device_of(model)) % k
     with torch.no_grad():
         x = model.conditional.check(states, dtype=torch.float64)
