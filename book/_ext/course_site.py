@@ -17,9 +17,7 @@ from xml.sax.saxutils import escape
 
 from docutils import nodes
 
-FACES = [f"vendor/fonts/{name}.woff2" for name in (
-    "source-serif-4-latin-400-normal", "source-serif-4-latin-400-italic", "source-serif-4-latin-700-normal", "source-sans-3-latin-400-normal",
-    "source-sans-3-latin-600-normal", "source-code-pro-latin-400-normal", "source-code-pro-latin-600-normal")]
+FACES = re.findall(r'url\("(vendor/fonts/[^"]+)"\)', (Path(__file__).parent.parent / "_assets" / "book.css").read_text("utf-8"))
 LENGTH = 200                                                 # what a result of a search shows of a description
 MISSING = """<!DOCTYPE html>
 <html lang="en">

@@ -169,7 +169,7 @@ def test_ngram_on_gpu():
     (lambda: NGram(n=2, vocab_size=5).fit_counts([[0.5, 1.0]]), "expected integers"),
     (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens contains bos_id = 0; expected texts without it, because the model prepends"),
     (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "tokens has sequences of at most 3 symbols; expected a sequence of at least n = 4 symbols"),
-    (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), "the n-gram model has no counts"),
+    (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), r"the n-gram model has no counts, .*; call fit_counts\(tokens\) first"),
     (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "smoothing is 'none'; expected \"interpolated\", which has weights to fit"),
     (lambda: _fitted().log_prob(torch.tensor([[0, 1]])), r"context is None; expected a prompt \(B, P\) with P at least n - 1 = 2"),
     (lambda: _fitted().sample(2, context=torch.tensor([[0, 1]] * 2)), "length is None"),

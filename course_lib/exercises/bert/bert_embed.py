@@ -102,7 +102,7 @@ def normalized(tok, seg, E_tok, E_seg, E_pos):
 
 @exercise.misconception(
     token_vectors,
-    "The gradient by row 0 of E_tok is 0, because you treat token 0 as padding (padding_idx=0). Every row of E_tok is learned, row 0 too.")
+    "The gradient with respect to row 0 of E_tok is 0, because you treat token 0 as padding (padding_idx=0). Every row of E_tok is learned, row 0 too.")
 def zero_is_padding(tok, E_tok):
     return torch.nn.functional.embedding(tok, E_tok, padding_idx=0)
 

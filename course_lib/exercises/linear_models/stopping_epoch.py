@@ -100,7 +100,7 @@ def ends_at_best(best_epoch, epoch):
 
 @exercise.misconception(
     stopping_epoch_reference,
-    "You search the minimum among all losses, also of epochs after the training has ended. Keep the best of the epochs that were trained.")
+    "You search for the minimum among all losses, also of epochs after the training has ended. Keep the best of the epochs that were trained.")
 def minimum_of_all(losses, patience):
     return int(losses.argmin()) + 1, stopping_epoch_reference.original(losses, patience)[1]
 
